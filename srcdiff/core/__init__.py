@@ -1,0 +1,1 @@
+"""The calculus of programs: primitives, the IR, how it is built and checked."""

@@ -1,0 +1,48 @@
+"""Every error srcdiff raises on purpose.
+
+    SrcdiffError
+    +-- ShapeError (ValueError)          operands whose shapes do not fit
+    +-- DTypeError (TypeError)           a dtype that cannot be differentiated or does not fit
+    +-- NotDifferentiableError (TypeError)   an operation without a derivative, or a gradient that would be lost
+    +-- GradientLostError (TypeError)    a traced value about to leave the graph silently
+    +-- UnsupportedError (TypeError, NotImplementedError)   a NumPy function or keyword srcdiff does not cover
+    +-- AutogradError (RuntimeError)     PyTorch's runtime errors: freed graphs, in-place rules, wrong cotangents
+    +-- CompileError (RuntimeError)      the compiler met a program it cannot handle: a bug, please report it
+
+Each also derives from the built-in that NumPy or PyTorch raises in the same situation, so `except RuntimeError`
+written for PyTorch keeps working.
+"""
+
+from __future__ import annotations
+
+
+class SrcdiffError(Exception):
+    """The root of all of srcdiff's errors."""
+
+
+class ShapeError(SrcdiffError, ValueError):
+    """Operands whose shapes do not fit the operation."""
+
+
+class DTypeError(SrcdiffError, TypeError):
+    """A dtype that cannot be differentiated, or does not fit."""
+
+
+class NotDifferentiableError(SrcdiffError, TypeError):
+    """A derivative was asked for that does not exist, or that srcdiff lacks."""
+
+
+class GradientLostError(SrcdiffError, TypeError):
+    """A value under differentiation was about to become a plain number, losing its gradient."""
+
+
+class UnsupportedError(SrcdiffError, NotImplementedError, TypeError):
+    """A NumPy function, keyword or operand that srcdiff does not cover."""
+
+
+class AutogradError(SrcdiffError, RuntimeError):
+    """A rule of eager autograd was broken; the texts follow PyTorch's."""
+
+
+class CompileError(SrcdiffError, RuntimeError):
+    """An internal inconsistency found while compiling."""

@@ -1,0 +1,1 @@
+"""The primitives: every operation srcdiff can differentiate, one declaration each."""
