@@ -1,0 +1,1 @@
+"""NumPy's functions on Tensors: same names, same signatures, written in primitives."""

@@ -1,0 +1,72 @@
+"""The tables that `__array_ufunc__` and `__array_function__` look functions up in, and how entries get there.
+
+    @implements(np.diff)
+    def diff(a, n=1, axis=-1, prepend=no_value, append=no_value): ...
+
+An implementation takes NumPy's arguments by NumPy's names, except `out`, which the dispatcher handles for all. It is called
+when any argument is a Tensor, and works on arrays too. A keyword it does not take is refused with an error, never ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from srcdiff.core.primitive import Operand, Primitive
+from srcdiff.errors import UnsupportedError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+no_value: Any = np._NoValue  # type: ignore[attr-defined]
+
+#: NumPy function -> implementation
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+#: NumPy (or SciPy) ufunc -> primitive
+UFUNCS: dict[Any, Primitive] = {}
+#: Names of methods of ndarray -> implementation with the array as first argument
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def implements(*functions: Any, method: str | None = None) -> Callable[[F], F]:
+    """Register the decorated function for NumPy functions and, with `method`, as the ndarray method of that name."""
+
+    def register(implementation: F) -> F:
+        for function in functions:
+            FUNCTIONS[function] = implementation
+        if method is not None:
+            METHODS[method] = implementation
+        return implementation
+
+    return register
+
+
+def refuse(name: str, reason: str = "", **keywords: Any) -> None:
+    """Raise UnsupportedError if any keyword has a value other than None or NumPy's no-value marker."""
+    for keyword, value in keywords.items():
+        if value is not None and value is not no_value:
+            raise UnsupportedError(f"{name}: the keyword {keyword}={value!r} is not supported{reason and ': ' + reason}")
+
+
+def has_operand(x: Any) -> bool:
+    """Whether x is, or a nested list or tuple of it contains, a Tensor (or an IR node)."""
+    if isinstance(x, Operand):
+        return True
+    return isinstance(x, (list, tuple)) and any(map(has_operand, x))
+
+
+def operand(x: Any) -> Any:
+    """`x` as something primitives take: Tensors, arrays and numbers as they are; lists become arrays or stacks."""
+    if isinstance(x, (Operand, np.ndarray, np.generic, bool, int, float, complex)):
+        return x
+    if isinstance(x, (list, tuple)) and has_operand(x):
+        return stack_nested(x)
+    return np.asarray(x)
+
+
+def stack_nested(x: Any) -> Any:
+    """A nested list of Tensors, arrays and numbers as one Tensor: what `np.array` does with a list."""
+    from srcdiff.functions.joining import stack
+
+    return stack([operand(part) for part in x])
