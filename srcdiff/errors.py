@@ -7,6 +7,7 @@
     +-- GradientLostError (TypeError)    a traced value about to leave the graph silently
     +-- UnsupportedError (TypeError, NotImplementedError)   a NumPy function or keyword srcdiff does not cover
     +-- AutogradError (RuntimeError)     PyTorch's runtime errors: freed graphs, in-place rules, wrong cotangents
+    +-- RandomError (RuntimeError, ValueError)   a seed, state, range or probability that random numbers cannot have
     +-- CompileError (RuntimeError)      the compiler met a program it cannot handle: a bug, please report it
 
 Each also derives from the built-in that NumPy or PyTorch raises in the same situation, so `except RuntimeError`
@@ -42,6 +43,10 @@ class UnsupportedError(SrcdiffError, NotImplementedError, TypeError):
 
 class AutogradError(SrcdiffError, RuntimeError):
     """A rule of eager autograd was broken; the texts follow PyTorch's."""
+
+
+class RandomError(SrcdiffError, RuntimeError, ValueError):
+    """A seed, state, range or probability that random numbers cannot have."""
 
 
 class CompileError(SrcdiffError, RuntimeError):
