@@ -29,7 +29,10 @@ REGISTRY: dict[str, Primitive] = {}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Primitive:
-    """One operation. See `ops/families.py` for the constructors that fill most of this in."""
+    """One operation. See `ops/families.py` for the constructors that fill most of this in.
+
+    `fast`, if given, is evaluated instead of `expr`: the same value, bit for bit, with less of NumPy's Python in between.
+    """
 
     name: str
     args: tuple[str, ...]
@@ -41,6 +44,8 @@ class Primitive:
     #: for each operand, what its rule reads, among the operand names and "out"
     saves: tuple[frozenset[str], ...]
     label: str = ""
+    #: the label where it depends on the parameters
+    label_of: Callable[[dict[str, Any]], str] | None = None
     #: the result may share memory with the first operand
     view: bool = False
     #: the result is a tuple
@@ -53,11 +58,12 @@ class Primitive:
     doc: str = ""
     #: why there is no derivative, for those without
     reason: str = ""
+    fast: str = ""
     eval: Callable[..., Any] = field(init=False)
 
     def __post_init__(self) -> None:
         signature = ", ".join((*self.args, *(("*",) if self.params and not self.variadic else ()), *self.params))
-        evaluate = eval(f"lambda {signature}: {self.expr}", {"np": np, "rt": runtime})
+        evaluate = eval(f"lambda {signature}: {self.fast or self.expr}", {"np": np, "rt": runtime})
         object.__setattr__(self, "eval", evaluate)
         if not self.label:
             object.__setattr__(self, "label", "".join(word.capitalize() for word in self.name.split("_")))
