@@ -83,6 +83,13 @@ class Builder:
         return node
 
 
+    def opaque(
+        self, prim: Primitive, nodes: tuple[Node, ...], params: dict[str, Any], aval: Any, name: str | None = None
+    ) -> Node:
+        """A node as given: not folded, not shared, its aval taken on trust. For programs read off the tape."""
+        return Node(prim, nodes, tuple(params.items()), aval, self, self._number(), self.source, name)
+
+
 def _evaluate_literals(prim: Primitive, nodes: tuple[Node, ...], params: dict[str, Any]) -> Any:
     """The value of an operation on literals, or None where it is no scalar or fails."""
     try:

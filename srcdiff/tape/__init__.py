@@ -1,0 +1,1 @@
+"""Recording: the tape of small nodes that running code leaves behind."""

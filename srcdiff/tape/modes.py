@@ -1,0 +1,38 @@
+"""Thread-local modes: whether operations are recorded, and how."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Modes(threading.local):
+    """The modes of one thread; a new thread starts with these defaults."""
+
+    #: record operations (`no_grad` clears it); set it through `update`
+    grad: bool = True
+    #: the same for the hot path: 0 do not record, 1 record, 2 record with extras (anomaly mode, saved-tensor hooks)
+    recording: int = 1
+    #: results are inference tensors
+    inference: bool = False
+    #: check for NaN in backward and remember where each node was made
+    anomaly: bool = False
+    anomaly_check_nan: bool = True
+    #: stack of (pack, unpack) applied to what is saved
+    pack_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
+    #: message if saved-tensor hooks are forbidden
+    pack_hooks_disabled: str | None = None
+    #: writes snapshot what they would destroy, for eager tensors too
+    mutation_allowed: bool = False
+    #: where operations run by srcdiff itself (a backward under create_graph) belong
+    place: Any = None
+
+    def update(self, **changes: Any) -> None:
+        """Set modes, keeping `recording` in step."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.recording = 0 if not self.grad else 2 if self.anomaly or self.pack_hooks else 1
+
+
+modes = Modes()

@@ -1,0 +1,168 @@
+"""Sites: all that is the same each time an operation runs at one place in the user's code with operands of one type.
+
+Guarantee: two operations share a Site only if primitive, parameters, operand types (aval, needs-grad, traced), static
+literals and place in the code are equal; so a node's Site and inputs say everything about it but the saved values.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FrameType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from srcdiff.aval import Aval, TensorType
+from srcdiff.core.primitive import Primitive
+from srcdiff.tape.modes import modes
+
+#: operand kinds in `Site.kinds`
+TENSOR, ARRAY, STATIC, VARYING = "tensor", "array", "static", "varying"
+OUT = -1
+
+
+class Site:
+    """What recorded nodes share. `kinds[k]` tells what operand k is, `values[k]` a static literal's value."""
+
+    __slots__ = (
+        "__weakref__", "avals", "code", "executables", "kinds", "label", "lasti", "needs", "node_class", "out_aval",
+        "out_type", "params", "prim", "save_code", "save_list", "sightings", "step", "steps", "traced", "values",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        prim: Primitive,
+        params: dict[str, Any],
+        kinds: tuple[str, ...],
+        avals: tuple[Aval, ...],
+        needs: tuple[bool, ...],
+        values: tuple[Any, ...],
+        out_aval: Any,
+        traced: bool,
+        place: tuple[CodeType, int] | None,
+    ) -> None:
+        self.prim = prim
+        self.params = params
+        self.kinds = kinds
+        self.avals = avals
+        self.needs = needs
+        self.values = values
+        self.out_aval = out_aval
+        self.traced = traced
+        self.out_type: TensorType | None = out_aval.types[3 if traced else 1] if type(out_aval) is Aval else None
+        self.code = ref(place[0]) if place else None
+        self.lasti = place[1] if place else -1
+        self.save_list = save_list(prim, kinds, needs)
+        # for the hot paths of one and two operands: bit 0 saves x, bit 1 saves y, bit 2 saves the result
+        self.save_code = sum(4 if k == OUT else 1 << k for k in self.save_list)
+        self.label = prim.label_of(params) if prim.label_of is not None else prim.label
+        self.node_class: Any = None
+        self.executables: tuple[Any, ...] = ()
+        self.sightings: dict[Any, Any] = {}
+        self.step: Any = None
+        self.steps = 0
+
+    def place(self) -> tuple[CodeType, int] | None:
+        """The code object and instruction that ran the operation, if the code still exists."""
+        code = self.code() if self.code is not None else None
+        return None if code is None else (code, self.lasti)
+
+    def __repr__(self) -> str:
+        return f"<site {self.prim.name} {', '.join(map(str, self.avals))} -> {self.out_aval}>"
+
+
+def save_list(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...]) -> tuple[int, ...]:
+    """Which operands (and OUT) the rules of the operands that need a gradient read; static literals are in the site."""
+    names: set[str] = set()
+    for k, needed in enumerate(needs):
+        if needed:
+            names |= prim.saved_for(k)
+    if not names:
+        return ()
+    every = "*" in names
+    chosen = [
+        k for k in range(len(kinds)) if kinds[k] is not STATIC and (every or prim.operand_name(k) in names)
+    ]
+    return (*chosen, OUT) if "out" in names else tuple(chosen)
+
+
+class Table(dict[Any, Site]):
+    """The sites of one code object, and how many different literals each of its places has seen."""
+
+    __slots__ = ("code", "literals")
+
+    def __init__(self, code: CodeType) -> None:
+        super().__init__()
+        self.literals: dict[Any, set[Any]] = {}
+        key = id(code)
+
+        def forget(_: Any, key: int = key, tables: dict[int, Table] = tables) -> None:
+            tables.pop(key, None)
+
+        self.code: ref[CodeType] = ref(code, forget)
+
+    def varies(self, place: Any, value: Any) -> bool:
+        """Count a literal seen at a place; True once there were more than three different ones."""
+        seen = self.literals.setdefault(place, set())
+        if len(seen) <= 3:
+            seen.add((type(value), repr(value)))
+        return len(seen) > 3
+
+
+#: id of a code object -> its sites; entries go when the code dies
+tables: dict[int, Table] = {}
+MOST_TABLES = 4_096
+MOST_SITES = 8_192
+
+_package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_numpy = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_scipy = os.path.join(os.path.dirname(os.path.dirname(_numpy)), "scipy") + os.sep
+_inside: dict[str, bool] = {}
+
+
+def is_inside(code: CodeType) -> bool:
+    """Whether code belongs to srcdiff, NumPy or SciPy: never the place of a user's operation."""
+    name = code.co_filename
+    inside = _inside.get(name)
+    if inside is None:
+        inside = name.startswith((_package, _numpy, _scipy, "<srcdiff"))
+        if len(_inside) > 10_000:
+            _inside.clear()
+        _inside[name] = inside
+    return inside
+
+
+def find_place(frame: FrameType) -> tuple[Table, Any]:
+    """The site table and frame of the nearest caller outside srcdiff, NumPy and SciPy."""
+    here: Any = frame
+    if modes.place is not None and is_inside(here.f_code):
+        here = modes.place
+    while is_inside(here.f_code) and here.f_back is not None:
+        here = here.f_back
+    code = here.f_code
+    table = tables.get(id(code))
+    if table is None:
+        if len(tables) >= MOST_TABLES:
+            for key in list(tables)[: MOST_TABLES // 4]:
+                tables.pop(key, None)
+        table = tables.setdefault(id(code), Table(code))
+    return table, here
+
+
+class Place:
+    """Stands in for a frame: where operations that srcdiff runs on the user's behalf belong."""
+
+    __slots__ = ("f_back", "f_code", "f_lasti")
+
+    def __init__(self, code: CodeType, lasti: int) -> None:
+        self.f_code = code
+        self.f_lasti = lasti
+        self.f_back = None
+
+
+def user_place(depth: int = 1) -> tuple[CodeType, int]:
+    """Code and instruction of the nearest caller outside srcdiff, NumPy and SciPy."""
+    _, frame = find_place(sys._getframe(depth))
+    return frame.f_code, frame.f_lasti

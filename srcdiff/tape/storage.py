@@ -1,0 +1,94 @@
+"""Memory: who shares it, how often it was written, and which saved values a write would change.
+
+A Tensor that owns its memory alone has no Storage; one is made when it is first viewed, detached or written. Guarantees:
+    - every write through any alias raises `version` by one and makes the cells of values saved before it unreadable
+      (reading `cell.array` raises AttributeError), or replaces them by a copy made just before the write (`snapshot`);
+    - nothing here keeps a Tensor alive: a Storage refers to its aliases and cells weakly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+
+class Cell:
+    """A value saved for backward. `array` is missing once a write has made it stale; `storage` then says by whom."""
+
+    __slots__ = ("__weakref__", "array", "storage", "version", "written")
+
+    def __init__(self, array: Any, version: int = 0) -> None:
+        self.array = array
+        self.version = version
+
+
+class Storage:
+    """Shared memory: a version counter, and weak references to the tensors and saved values on it."""
+
+    __slots__ = ("aliases", "cells", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.aliases: list[ref[Any]] = []
+        self.cells: list[ref[Cell]] = []
+
+    def add_alias(self, tensor: Any) -> None:
+        """Remember another tensor on this memory."""
+        aliases = self.aliases
+        if len(aliases) >= 8 and len(aliases) & (len(aliases) - 1) == 0:
+            aliases[:] = [r for r in aliases if r() is not None]
+        aliases.append(ref(tensor))
+
+    def add_cell(self, cell: Cell) -> None:
+        """Remember a value saved from this memory."""
+        cells = self.cells
+        if len(cells) >= 8 and len(cells) & (len(cells) - 1) == 0:
+            cells[:] = [r for r in cells if r() is not None]
+        cells.append(ref(cell))
+
+    def tensors(self) -> list[Any]:
+        """The tensors on this memory that are alive."""
+        return [t for t in (r() for r in self.aliases) if t is not None]
+
+    def before_write(self, snapshot: bool, place: Any = None) -> None:
+        """Call before the memory changes: protects or invalidates saved values, and counts the write."""
+        for r in self.cells:
+            cell = r()
+            if cell is None:
+                continue
+            if snapshot:
+                cell.array = cell.array.copy()
+            else:
+                cell.storage = self
+                cell.written = place
+                del cell.array
+        self.cells.clear()
+        for tensor in self.tensors():
+            tensor._cell = None
+        self.version += 1
+
+
+def storage_of(tensor: Any) -> Storage:
+    """The tensor's Storage, made now if it has none."""
+    storage: Storage | None = tensor._storage
+    if storage is None:
+        storage = Storage()
+        tensor._storage = storage
+        storage.add_alias(tensor)
+        if tensor._cell is not None:
+            storage.add_cell(tensor._cell)
+    return storage
+
+
+def cell_of(tensor: Any) -> Cell:
+    """The cell that stands for the tensor's present value, shared by all nodes that save it."""
+    cell: Cell | None = tensor._cell
+    if cell is None:
+        storage = tensor._storage
+        if storage is None:
+            cell = Cell(tensor._value)
+        else:
+            cell = Cell(tensor._value, storage.version)
+            storage.add_cell(cell)
+        tensor._cell = cell
+    return cell

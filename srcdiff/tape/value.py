@@ -1,0 +1,101 @@
+"""`TensorBase`: what recording needs to know of a Tensor. The public class adds methods, not state.
+
+State, most of it with defaults on the class so that a result costs three assignments:
+    _value     ndarray, or a NumPy scalar for 0-d results that own their memory (`_array` turns it into an ndarray)
+    _type      its TensorType; computed on first use for values that need no gradient
+    _edge      where its gradient goes: None, a GradNode, or (node, k); computed on first use for leaves and stale views
+    _storage   its Storage, None while it owns its memory alone and was never written
+    _cell      the Cell of its present value if something saved it
+    _view      how it was made from the tensor whose memory it shares, or None
+    _traced    being differentiated by `sd.grad` or a relative, where NumPy's rules hold for writing
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from srcdiff.aval import TensorType, aval
+from srcdiff.core.primitive import Operand, Primitive
+from srcdiff.tape.node import AccumulateGrad, Edge
+from srcdiff.tape.storage import Cell, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view is `base` after a chain of view operations: (primitive, dynamic operands, parameters)."""
+
+    base: TensorBase
+    steps: tuple[tuple[Primitive, tuple[Any, ...], dict[str, Any]], ...]
+    #: made in no_grad mode from a tensor that required grad: may not be written to
+    no_grad: bool = False
+
+
+class TensorBase(Operand):
+    """An array with a place in the graph."""
+
+    _value: Any
+    _type: TensorType
+    _edge: Edge
+    _storage: Storage | None = None
+    _cell: Cell | None = None
+    _view: View | None = None
+    _traced: bool = False
+    _grad: TensorBase | None = None
+    #: weak reference to the leaf's AccumulateGrad
+    _accumulator: ref[AccumulateGrad] | None = None
+    _inference: bool = False
+    _detached: bool = False
+    _requires: bool = False
+    _priority = 2
+
+    def __getattr__(self, name: str) -> Any:
+        # only reached for what is not set: see the table above
+        if name == "_edge":
+            return self._find_edge()
+        if name == "_type":
+            return self._find_type()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _find_edge(self) -> Edge:
+        if self._requires:
+            found = self._accumulator() if self._accumulator is not None else None
+            if found is None:
+                found = AccumulateGrad(self)
+                self._accumulator = ref(found)
+            return found
+        if self._view is not None:
+            from_view(self)
+            return self.__dict__["_edge"]
+        self._edge = None
+        return None
+
+    def _find_type(self) -> TensorType:
+        if self._view is not None and not self._requires and "_edge" not in self.__dict__:
+            from_view(self)
+        value = self._value
+        needs = self._requires or self._edge is not None
+        kind = aval(value.shape, value.dtype).types[needs + 2 * self._traced]
+        self._type = kind
+        return kind
+
+    @property
+    def _array(self) -> np.ndarray[Any, Any]:
+        """The ndarray; a 0-d result held as a NumPy scalar becomes an array for good."""
+        value = self._value
+        if not isinstance(value, np.ndarray):
+            value = self._value = np.asarray(value)
+            if self._cell is not None:
+                self._cell.array = value
+        return value
+
+
+def from_view(tensor: TensorBase) -> None:
+    """Give a view whose base has changed its place in the graph again. Replaced by `record` at import."""
+    _regenerate[0](tensor)
+
+
+_regenerate: list[Any] = []

@@ -1,0 +1,1 @@
+"""Programs to programs: the reverse transformation and the passes that simplify what it makes."""
