@@ -1,10 +1,13 @@
 """Index expressions as hashable values: what stands between the brackets of `x[...]`.
 
-`split` takes a user's index apart into an `Index` (static: hashable, printable) and the dynamic parts (index arrays, and
-integers or slice bounds that vary from call to call), and `Index.__call__(*dynamic)` puts it together again:
+`split` takes a user's index apart into an `Index` (static: hashable, printable) and the dynamic parts (index arrays,
+and integers or slice positions that vary from call to call); `Index.__call__(*dynamic)` puts it together again:
 
-    index, dynamic = split((slice(1, None), rows, 0))
+    index, dynamic = split((slice(1, None), rows, 0), x.shape)
     x[index(*dynamic)]                      # the same as x[1:, rows, 0]
+
+Guarantees: `Index.shape` gives the shape of the selection from shapes alone. For that boolean masks are replaced by the
+integer arrays that select the same elements, and a slice at a varying position becomes a `Window` of static length.
 """
 
 from __future__ import annotations
@@ -14,30 +17,52 @@ from typing import Any
 
 import numpy as np
 
+Shape = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
-    """The place of the k-th dynamic part."""
+    """The place of the k-th dynamic part: an integer array, or an integer that varies."""
 
     k: int
+    array: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A hashable slice; its parts are int, None or Dynamic."""
+    """A hashable slice."""
 
-    start: int | None | Dynamic
-    stop: int | None | Dynamic
-    step: int | None | Dynamic
+    start: int | None
+    stop: int | None
+    step: int | None
 
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The slice `start : start + length * step : step` whose start is the k-th dynamic part; `step` is positive."""
+
+    k: int
+    length: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """An index that is True or False by itself: adds an axis of length 1 or 0."""
+
+    value: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A static index expression with holes. `tuple_like` is False for a bare index such as `x[0]`."""
+    """A static index expression with holes. `tuple_like` is False for a bare index such as `x[0]`.
+
+    `unique` promises that no element is selected twice, whatever the dynamic parts are.
+    """
 
     parts: tuple[Any, ...]
     tuple_like: bool
+    unique: bool = True
 
     def __call__(self, *dynamic: Any) -> Any:
         """The index itself, as NumPy takes it."""
@@ -46,54 +71,176 @@ class Index:
 
     @property
     def basic(self) -> bool:
-        """True if the static parts alone select a view (dynamic parts may still be arrays)."""
-        return not any(isinstance(part, Dynamic) for part in self.parts)
+        """Whether NumPy gives a view: no part is an array."""
+        return not any(type(part) is Truth or (type(part) is Dynamic and part.array) for part in self.parts)
+
+    @property
+    def label(self) -> str:
+        """PyTorch's name for the operation: that of the last part that selects something."""
+        if not self.basic:
+            return "Index"
+        for part in reversed(self.parts):
+            if type(part) in (int, Dynamic):
+                return "Select"
+            if type(part) in (Slice, Window):
+                return "Slice"
+            if part is None:
+                return "Unsqueeze"
+        return "Alias"
+
+    def shape(self, of: Shape, *dynamic: Shape) -> Shape:
+        """The shape of `x[self(*dynamic)]` for x of shape `of` and dynamic parts of the given shapes."""
+        parts = expand_ellipsis(self.parts, len(of))
+        together = any(type(part) is Truth or (type(part) is Dynamic and dynamic[part.k]) for part in parts)
+        out: list[int] = []
+        broadcast: list[Shape] = []
+        places: list[int] = []  # where in `parts` the parts are that select together, as arrays
+        position = 0  # where in `out` the axes of the arrays go
+        axis = 0
+        for place, part in enumerate(parts):
+            if part is None or part is Ellipsis:
+                out.extend([1] if part is None else [])
+                continue
+            if type(part) is Truth:
+                selected: Shape | None = (int(part.value),)
+            elif type(part) is Slice:
+                selected = None
+                out.append(len(range(of[axis])[_restore(part, ())]))
+            elif type(part) is Window:
+                selected = None
+                out.append(part.length)
+            else:
+                selected = dynamic[part.k] if type(part) is Dynamic else ()
+            axis += type(part) is not Truth
+            if selected is not None and together:
+                position = len(out) if not places else position
+                broadcast.append(selected)
+                places.append(place)
+        if not together:
+            return tuple(out)
+        if places[-1] - places[0] != len(places) - 1:
+            position = 0  # separated by a slice or a new axis: NumPy puts the axes of the arrays first
+        return (*out[:position], *np.broadcast_shapes(*broadcast), *out[position:])
+
+
+FULL = Slice(None, None, None)
+
+
+def expand_ellipsis(parts: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    """The parts with full slices added for the axes not mentioned, after the ellipsis. Raises IndexError as NumPy does.
+
+    The ellipsis stays, because it keeps arrays to its left and right apart even where it stands for no axis.
+    """
+    used = sum(part is not None and part is not Ellipsis and type(part) is not Truth for part in parts)
+    if used > ndim:
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
+    rest = (FULL,) * (ndim - used)
+    where = [k for k, part in enumerate(parts) if part is Ellipsis]
+    if len(where) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    k = where[0] if where else len(parts)
+    return (*parts[:k], Ellipsis, *rest, *parts[k + 1 :])
+
+
+def window(axis: int, start: int, stop: int) -> Index:
+    """The index of `start:stop` along one axis."""
+    return Index((*(FULL,) * axis, Slice(start, stop, None)), True)
+
+
+def at(axis: int, k: int) -> Index:
+    """The index of position k along one axis."""
+    return Index((*(FULL,) * axis, k), True)
 
 
 def _restore(part: Any, dynamic: tuple[Any, ...]) -> Any:
-    if type(part) is Dynamic:
+    kind = type(part)
+    if kind is Dynamic:
         return dynamic[part.k]
-    if type(part) is Slice:
-        return slice(*(dynamic[p.k] if type(p) is Dynamic else p for p in (part.start, part.stop, part.step)))
-    return part
+    if kind is Slice:
+        return slice(part.start, part.stop, part.step)
+    if kind is Window:
+        start = int(dynamic[part.k])
+        return slice(start, start + part.length * part.step, part.step)
+    return part.value if kind is Truth else part
 
 
-def split(index: Any, vary: bool = False) -> tuple[Index, tuple[Any, ...]]:
-    """Take an index apart. With `vary`, integers and slice bounds become dynamic parts as well.
+def split(index: Any, shape: Shape, vary: bool = False) -> tuple[Index, tuple[Any, ...]]:
+    """Take an index of an array of `shape` apart. With `vary`, integers and positions of slices become dynamic parts.
 
-    Dynamic parts are ndarrays of integers or booleans, or ints; lists are converted. Tensors must have been replaced by
-    their arrays before. Raises IndexError for what NumPy would refuse too.
+    Dynamic parts are integer arrays or ints; lists are converted. Tensors must have been replaced by their arrays
+    before. Raises IndexError for what NumPy would refuse too.
     """
     tuple_like = type(index) is tuple
+    given = [_array_part(part) for part in (index if tuple_like else (index,))]
+    axes = _axes_of(given, len(shape))
     parts: list[Any] = []
     dynamic: list[Any] = []
-
-    def hole(value: Any) -> Dynamic:
-        dynamic.append(value)
-        return Dynamic(len(dynamic) - 1)
-
-    for part in index if tuple_like else (index,):
-        if part is None or part is Ellipsis:
+    unique = True
+    for part, axis in zip(given, axes, strict=True):
+        if part is None or part is Ellipsis or type(part) is Truth:
             parts.append(part)
         elif type(part) is int:
-            parts.append(hole(part) if vary else part)
+            parts.append(Dynamic(len(dynamic), False) if vary else part)
+            dynamic.extend([part] if vary else [])
         elif type(part) is slice:
-            bounds = [None if b is None else b.__index__() for b in (part.start, part.stop, part.step)]
-            if vary:
-                parts.append(Slice(*(b if b is None or k == 2 else hole(b) for k, b in enumerate(bounds))))
+            bounds = Slice(*(None if b is None else b.__index__() for b in (part.start, part.stop, part.step)))
+            found = range(shape[axis])[_restore(bounds, ())] if axis < len(shape) else range(0)
+            if vary and found.step > 0 and (bounds.start, bounds.stop) != (None, None):
+                parts.append(Window(len(dynamic), len(found), found.step))
+                dynamic.append(found.start)
             else:
-                parts.append(Slice(*bounds))
-        elif isinstance(part, np.integer) or (hasattr(part, "__index__") and not isinstance(part, (bool, np.ndarray))):
-            value = part.__index__()
-            parts.append(hole(value) if vary else value)
-        else:
-            array = np.asarray(part)
-            if array.size == 0 and array.dtype.kind == "f" and not isinstance(part, np.ndarray):
-                array = array.astype(np.intp)
-            if array.dtype.kind not in "iub":
+                parts.append(bounds)
+        elif part.dtype.kind == "b":
+            if part.shape != shape[axis : axis + part.ndim]:
                 raise IndexError(
-                    "only integers, slices (`:`), ellipsis (`...`), None and integer or boolean arrays are valid "
-                    f"indices, got {type(part).__name__} of dtype {array.dtype}"
+                    f"boolean index of shape {part.shape} did not match the indexed axes of shape "
+                    f"{shape[axis : axis + part.ndim]}"
                 )
-            parts.append(hole(array))
-    return Index(tuple(parts), tuple_like), tuple(dynamic)
+            for rows in np.nonzero(part):
+                parts.append(Dynamic(len(dynamic)))
+                dynamic.append(rows)
+            tuple_like = tuple_like or part.ndim > 1
+        else:
+            unique = unique and part.size <= 1
+            parts.append(Dynamic(len(dynamic)))
+            dynamic.append(part)
+    return Index(tuple(parts), tuple_like, unique), tuple(dynamic)
+
+
+def _array_part(part: Any) -> Any:
+    """One part of an index as None, Ellipsis, an int, a slice, a Truth or an array of integers or booleans."""
+    if part is None or part is Ellipsis or type(part) in (int, slice):
+        return part
+    if isinstance(part, (bool, np.bool_)):
+        return Truth(bool(part))
+    if not isinstance(part, np.ndarray) and hasattr(part, "__index__"):
+        return part.__index__()
+    array = np.asarray(part)
+    if array.size == 0 and array.dtype.kind == "f" and not isinstance(part, np.ndarray):
+        array = array.astype(np.intp)
+    if array.dtype.kind == "b" and not array.ndim:
+        return Truth(bool(array))
+    if array.dtype.kind not in "iub":
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and integer or boolean arrays are valid indices, got "
+            f"{type(part).__name__} of dtype {array.dtype}"
+        )
+    return array
+
+
+def _axes_of(given: list[Any], ndim: int) -> list[int]:
+    """The first axis each part refers to."""
+    widths = [
+        0 if part is None or part is Ellipsis or type(part) is Truth
+        else part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b"
+        else 1
+        for part in given
+    ]  # fmt: skip
+    if sum(widths) > ndim:
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {sum(widths)} were indexed")
+    axes: list[int] = []
+    axis = 0
+    for part, width in zip(given, widths, strict=True):
+        axes.append(axis)
+        axis += ndim - sum(widths) if part is Ellipsis else width
+    return axes
