@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+DIST ?= dist
 ARGS ?=
 RUN = $(VENV)/bin/python
 
@@ -32,7 +33,7 @@ bench: $(VENV)/stamp-test
 	$(RUN) -m pytest tests/benchmarks -s $(ARGS)
 
 build: $(VENV)/stamp-dev
-	$(RUN) -m build --outdir dist
+	$(RUN) -m build --outdir $(DIST)
 
 clean:
 	rm -rf .venv* build dist *.egg-info .coverage .coverage.* htmlcov
