@@ -38,7 +38,7 @@ build: $(VENV)/stamp-dev
 clean:
 	rm -rf .venv* build dist *.egg-info .coverage .coverage.* htmlcov
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find srcdiff tests examples -type d -name __pycache__ -prune -exec rm -rf {} +
+	find . -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # $(VENV)/stamp-<extra>: the environment holds srcdiff (editable) and what that extra names.
 $(VENV)/stamp-%: pyproject.toml | $(VENV)/bin/python
