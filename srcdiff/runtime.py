@@ -6,6 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.runtime_arrays import (  # noqa: F401
+    cofactor,
+    cofactor_tangent,
+    coincide,
+    diagonal_scatter,
+    index_add,
+    index_set,
+    last_along_axis,
+    last_writes,
+    overlap_add,
+    scatter,
+    scatter_along_axis,
+    set_along_axis,
+    solve_triangular,
+    unbind,
+)
+
 Array = Any
 
 
@@ -28,30 +45,3 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
 def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """`np.broadcast_to`, some ten times faster for small arrays; the result is read-only."""
     return np.broadcast_to(x, shape)
-
-
-def index_set(x: Array, index: Any, value: Array) -> Array:
-    """A copy of `x` with `x[index] = value` done."""
-    out = np.array(x)
-    out[index] = value
-    return out
-
-
-def index_add(x: Array, index: Any, value: Array) -> Array:
-    """A copy of `x` with `value` added at `index`, repeated entries adding up."""
-    out = np.array(x)
-    np.add.at(out, index, value)
-    return out
-
-
-def scatter(value: Array, index: Any, shape: tuple[int, ...], unique: bool) -> Array:
-    """Zeros of `shape` with `value` added at `index`: the adjoint of `x[index]`.
-
-    `unique` promises that no element is selected twice, so that assignment does it.
-    """
-    out = np.zeros(shape, value.dtype)
-    if unique:
-        out[index] = value
-    else:
-        np.add.at(out, index, value)
-    return out
