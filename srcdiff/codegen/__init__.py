@@ -1,0 +1,1 @@
+"""Code generation: programs become syntax trees, trees become text, text becomes functions."""

@@ -1,0 +1,147 @@
+"""The user's source of a code object, parsed when it is first asked for: expressions by position, statements as text.
+
+The source is looked up with `linecache`, so files, notebook cells and generated code are all found. Whether it is
+still what was compiled is for the caller to check.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import linecache
+import re
+import tokenize
+import warnings
+import weakref
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int, int, int]  # first line, last line, first column, end column (in bytes of UTF-8)
+
+
+class Source:
+    """The parsed source of one code object: its expressions by position."""
+
+    def __init__(self, tree: ast.AST, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.nodes: dict[Span, tuple[ast.AST, ast.stmt]] = {}
+        self._statements: list[ast.stmt] = []
+        self._texts: dict[ast.stmt, str] = {}
+        pending: list[tuple[ast.AST, ast.stmt | None]] = [(tree, None)]
+        while pending:
+            node, statement = pending.pop()
+            if isinstance(node, ast.stmt):
+                statement = node
+                self._statements.append(node)
+            if statement is not None and isinstance(node, (ast.expr, ast.AugAssign)):
+                for span in _spans(node):
+                    self.nodes.setdefault(span, (node, statement))
+            pending += [(child, statement) for child in ast.iter_child_nodes(node)]
+
+    def statement_around(self, first: int, last: int) -> ast.stmt | None:
+        """The smallest statement that covers the lines."""
+        around = [s for s in self._statements if s.lineno <= first and last <= (s.end_lineno or 0)]
+        return min(around, key=lambda s: ((s.end_lineno or 0) - s.lineno, -s.col_offset), default=None)
+
+    def text(self, statement: ast.stmt) -> str:
+        """The statement on one line without comments; of a compound statement its head."""
+        if statement not in self._texts:
+            self._texts[statement] = _one_line(self._segment(statement))
+        return self._texts[statement]
+
+    def _segment(self, statement: ast.stmt) -> str:
+        body = getattr(statement, "body", None) or getattr(statement, "cases", None)
+        last, end = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
+        if body:
+            inner = getattr(body[0], "pattern", body[0])
+            last, end = inner.lineno, inner.col_offset
+        lines = [line.encode() for line in self.lines[statement.lineno - 1 : last]]
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][statement.col_offset :]
+        return b"".join(lines).decode()
+
+    def assigns(self, name: str) -> bool:
+        """Whether some line of the file begins with an assignment to `name`."""
+        pattern = re.compile(rf"\s*{name}\s*(:[^=]+)?=[^=]")
+        return any(pattern.match(line) for line in self.lines)
+
+
+class Sources:
+    """Sources by code object: found by identity (equal functions of two files are equal code), dropped when it dies."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[weakref.ref[CodeType], Source | None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __call__(self, code: CodeType) -> Source | None:
+        key = id(code)
+        known = self._of.get(key)
+        if known is None:
+            known = weakref.ref(code, lambda _: self._of.pop(key, None)), _parse(code)
+            self._of[key] = known
+        return known[1]
+
+
+source_of = Sources()
+
+
+def _parse(code: CodeType) -> Source | None:
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        return None
+    first = code.co_firstlineno
+    if not code.co_name.startswith("<"):  # a def or a class: its own block is enough
+        try:
+            block = "".join(inspect.getblock(lines[first - 1 :]))
+            tree = _tree("if 1:\n" + block if block[:1] in " \t" else block)
+            return Source(ast.increment_lineno(tree, first - (2 if block[:1] in " \t" else 1)), lines)
+        except (SyntaxError, ValueError, IndexError):
+            pass
+    try:
+        return Source(_tree("".join(lines)), lines)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _tree(text: str) -> ast.Module:
+    with warnings.catch_warnings():  # the user has seen those of their source already
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _spans(node: ast.expr | ast.AugAssign) -> Iterator[Span]:
+    """The positions that instructions of `node` may carry."""
+    last, end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    yield node.lineno, last, node.col_offset, end
+    if not isinstance(node, ast.Call):
+        method = node
+    elif isinstance(node.func, ast.Attribute):
+        method = node.func
+    else:
+        return
+    if isinstance(method, ast.Attribute) and method.lineno != method.end_lineno:
+        # in a chain over several lines the compiler starts at the name of the attribute
+        line, stop = method.end_lineno or method.lineno, method.end_col_offset or 0
+        yield line, last, stop - len(method.attr.encode()), end
+
+
+def _one_line(segment: str) -> str:
+    """Source text with the lines joined and the comments dropped."""
+    if "\n" not in segment and "#" not in segment:
+        return segment.strip()
+    parts: list[str] = []
+    row, column = 1, 0
+    for token in tokenize.generate_tokens(io.StringIO(f"({segment}\n)").readline):
+        if token.type in (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER):
+            continue
+        if token.start[0] == row:
+            parts.append(" " * (token.start[1] - column))
+        elif parts[-1] not in ("(", "[", "{") and token.string not in (")", "]", "}"):
+            parts.append(" ")
+        parts.append(token.string)
+        row, column = token.end
+    return " ".join("".join(parts)[1:-1].split("\n")).strip()
