@@ -22,6 +22,40 @@ from srcdiff.runtime_arrays import (  # noqa: F401
     solve_triangular,
     unbind,
 )
+from srcdiff.runtime_math import (  # noqa: F401
+    attains,
+    clip,
+    elu,
+    gelu,
+    gelu_tanh,
+    leaky_relu,
+    log_sigmoid,
+    log_softmax,
+    logit,
+    logsumexp,
+    mean,
+    mish,
+    product_of_others,
+    scan,
+    shift,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+    xlogy,
+)
+from srcdiff.runtime_special import (  # noqa: F401
+    bessel_i,
+    erf,
+    erfc,
+    erfinv,
+    gammaln,
+    log_ndtr,
+    ndtr,
+    polygamma,
+    scipy_special,
+    sinc,
+)
 
 Array = Any
 

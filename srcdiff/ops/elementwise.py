@@ -1,55 +1,97 @@
-"""Arithmetic and the elementary functions: one line each, the derivative as the textbook writes it."""
+"""Arithmetic, rounding, complex parts, comparison and choice: one line each, the derivative as the textbook writes it.
+
+Rules are right for complex operands too, in PyTorch's convention: the cotangent of a holomorphic f is ct * conj(f').
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from srcdiff.ops.families import elementwise, nondiff
+from srcdiff.aval import Aval, aval
+from srcdiff.ops.families import elementwise, linear, nondiff, result_dtype
+from srcdiff.ops.structural import real_part
 
 # ------------------------------------------------------------------------------------------------------- arithmetic
 
 neg = elementwise("neg", "x", "-x", along=[lambda t, out, x: -t])
+positive = elementwise("positive", "x", "+x", along=[lambda t, out, x: t])
 add = elementwise("add", "x y", "x + y", along=[lambda t, out, x, y: t, lambda t, out, x, y: t])
 sub = elementwise("sub", "x y", "x - y", along=[lambda t, out, x, y: t, lambda t, out, x, y: -t])
 mul = elementwise("mul", "x y", "x * y", along=[lambda t, out, x, y: t * conj(y), lambda t, out, x, y: conj(x) * t])
 div = elementwise(
     "div", "x y", "x / y", along=[lambda t, out, x, y: t / conj(y), lambda t, out, x, y: -t * conj((x / y) / y)]
 )
-
-
-def _pow_base(t: Any, out: Any, x: Any, y: Any) -> Any:
-    # x ** 2 and x ** 3 are common enough to be written without a power; at y = 0 the slope is 0 even where x is 0
-    if type(y) in (int, float):
-        return _pow_static(t, x, y)
-    return t * conj(where(equal(y, 0), 0.0, y * x ** where(equal(y, 0), 1.0, y - 1.0)))
-
-
-def _pow_static(t: Any, x: Any, y: float) -> Any:
-    if y == 2:
-        return t * (2.0 * conj(x))
-    if y == 1:
-        return t
-    if y == 0:
-        return t * 0.0
-    return t * conj(y * x ** (y - 1))
-
-
-def _pow_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
-    # 0 ** y is constant in y for y > 0
-    zero = equal(x, 0)
-    return t * conj(out * where(zero, 0.0, log(where(zero, 1.0, x))))
-
-
-pow = elementwise("pow", "x y", "x ** y", along=[_pow_base, _pow_exponent])  # noqa: A001
 conjugate = elementwise("conjugate", "x", "np.conj(x)", along=[lambda t, out, x: conj(t)], label="Conj")
 
 
 def conj(x: Any) -> Any:
     """The complex conjugate; real values and numbers are returned as they are."""
+    if type(x) is complex:
+        return x.conjugate()
     return conjugate(x) if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 
-# ------------------------------------------------------------------------------------------- comparison and choice
+# x == (x // y) * y + x % y, with a quotient that is constant between its jumps
+floor_divide = nondiff("floor_divide", "x y", "x // y")
+remainder = elementwise(
+    "remainder", "x y", "x % y", along=[lambda t, out, x, y: t, lambda t, out, x, y: -t * floor_divide(x, y)]
+)
+fmod = elementwise(
+    "fmod", "x y", "np.fmod(x, y)", along=[lambda t, out, x, y: t, lambda t, out, x, y: -t * trunc(x / y)]
+)
+
+
+def _along_abs(t: Any, out: Any, x: Any) -> Any:
+    # at 0 the slope is 0, the middle of -1 and 1
+    return t * unit(x) if x.dtype.kind == "c" else t * sign(x)
+
+
+def unit(x: Any) -> Any:
+    """x / |x| for complex x, and 0 at 0."""
+    size = absolute(x)
+    return x / where(equal(size, 0), 1.0, size)
+
+
+absolute = elementwise("abs", "x", "np.abs(x)", along=[_along_abs])
+fabs = elementwise("fabs", "x", "np.fabs(x)", along=[lambda t, out, x: t * sign(x)], label="Abs")
+copysign = elementwise(
+    "copysign", "x y", "np.copysign(x, y)",
+    along=[lambda t, out, x, y: t * (sign(x) * sign(out)), lambda t, out, x, y: None],
+)  # fmt: skip
+heaviside = elementwise(
+    "heaviside", "x y", "np.heaviside(x, y)",
+    along=[lambda t, out, x, y: None, lambda t, out, x, y: where(equal(x, 0), t, 0.0)],
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------------- rounding and parts of a number
+
+sign = nondiff("sign", "x", "np.sign(x)")
+floor = nondiff("floor", "x", "np.floor(x)")
+ceil = nondiff("ceil", "x", "np.ceil(x)")
+trunc = nondiff("trunc", "x", "np.trunc(x)")
+rint = nondiff("rint", "x", "np.rint(x)")
+round_ = nondiff("round", "x", "np.round(x, decimals)", params="decimals")
+spacing = nondiff("spacing", "x", "np.spacing(x)")
+nextafter = elementwise(
+    "nextafter", "x y", "np.nextafter(x, y)", along=[lambda t, out, x, y: t, lambda t, out, x, y: None]
+)
+# x == trunc(x) + frac(x), and x == mantissa(x) * 2 ** exponent(x)
+frac = elementwise("frac", "x", "np.modf(x)[0]", along=[lambda t, out, x: t])
+exponent = nondiff("exponent", "x", "np.frexp(x)[1]")
+mantissa = elementwise("mantissa", "x", "np.frexp(x)[0]", along=[lambda t, out, x: ldexp(t, -exponent(x))])
+ldexp = elementwise("ldexp", "x n", "np.ldexp(x, n)", along=[lambda t, out, x, n: ldexp(t, n), None])
+
+
+def _imag_aval(x: Aval) -> Aval:
+    return aval(x.shape, result_dtype("imag", (x,), {}))
+
+
+imag = linear(
+    "imag", "x", "np.imag(x)", lambda ct, out, x: ct * 1j if x.dtype.kind == "c" else None, infer=_imag_aval
+)  # fmt: skip
+real = real_part
+
+# ------------------------------------------------------------------------------------------------- comparison and logic
 
 less = nondiff("less", "x y", "x < y")
 less_equal = nondiff("less_equal", "x y", "x <= y")
@@ -57,16 +99,27 @@ greater = nondiff("greater", "x y", "x > y")
 greater_equal = nondiff("greater_equal", "x y", "x >= y")
 equal = nondiff("equal", "x y", "x == y")
 not_equal = nondiff("not_equal", "x y", "x != y")
+isnan = nondiff("isnan", "x", "np.isnan(x)")
+isinf = nondiff("isinf", "x", "np.isinf(x)")
+isfinite = nondiff("isfinite", "x", "np.isfinite(x)")
+signbit = nondiff("signbit", "x", "np.signbit(x)")
+logical_and = nondiff("logical_and", "x y", "np.logical_and(x, y)")
+logical_or = nondiff("logical_or", "x y", "np.logical_or(x, y)")
+logical_xor = nondiff("logical_xor", "x y", "np.logical_xor(x, y)")
+logical_not = nondiff("logical_not", "x", "np.logical_not(x)")
+bitwise_and = nondiff("bitwise_and", "x y", "x & y")
+bitwise_or = nondiff("bitwise_or", "x y", "x | y")
+bitwise_xor = nondiff("bitwise_xor", "x y", "x ^ y")
+invert = nondiff("invert", "x", "~x")
+left_shift = nondiff("left_shift", "x y", "x << y")
+right_shift = nondiff("right_shift", "x y", "x >> y")
+bitwise_count = nondiff("bitwise_count", "x", "np.bitwise_count(x)")
+gcd = nondiff("gcd", "x y", "np.gcd(x, y)")
+lcm = nondiff("lcm", "x y", "np.lcm(x, y)")
+
+# ------------------------------------------------------------------------------------------------------------- choice
+
 where = elementwise(
     "where", "c x y", "np.where(c, x, y)",
     along=[None, lambda t, out, c, x, y: where(c, t, 0.0), lambda t, out, c, x, y: where(c, 0.0, t)],
 )  # fmt: skip
-
-# ---------------------------------------------------------------------------------------------- elementary functions
-
-exp = elementwise("exp", "x", "np.exp(x)", along=[lambda t, out, x: t * conj(out)])
-log = elementwise("log", "x", "np.log(x)", along=[lambda t, out, x: t / conj(x)])
-sqrt = elementwise("sqrt", "x", "np.sqrt(x)", along=[lambda t, out, x: t / (2.0 * conj(out))])
-sin = elementwise("sin", "x", "np.sin(x)", along=[lambda t, out, x: t * conj(cos(x))])
-cos = elementwise("cos", "x", "np.cos(x)", along=[lambda t, out, x: t * conj(-sin(x))])
-tanh = elementwise("tanh", "x", "np.tanh(x)", along=[lambda t, out, x: t * conj(1.0 - out * out)])

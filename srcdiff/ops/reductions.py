@@ -1,12 +1,156 @@
-"""Reductions over axes. Parameters: `axis` (None, int or tuple) and `keepdims`."""
+"""Reductions over axes. Parameters: `axis` (None, a non-negative int, or an ascending tuple of them) and `keepdims`."""
 
 from __future__ import annotations
 
-from srcdiff.ops.families import infer_reduction, linear
-from srcdiff.ops.structural import expand
+import math
+from typing import Any
 
-sum = linear(  # noqa: A001
+from srcdiff.ops.cumulative import product_of_others
+from srcdiff.ops.elementwise import conj, equal, isinf, isnan, where
+from srcdiff.ops.families import infer_reduction, linear, nondiff, normalize_axes, primitive
+from srcdiff.ops.structural import cast, expand, inverse, reshape, transpose
+from srcdiff.ops.transcendental import exp
+
+
+def counted(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements of an array of this shape go into one element of the result."""
+    return math.prod(shape[k] for k in normalize_axes(axis, len(shape)))
+
+
+def centre(x: Any, axis: Any) -> Any:
+    """x minus its mean over the axes."""
+    return x - mean(x, axis=axis, keepdims=True)
+
+
+# ------------------------------------------------------------------------------------------------------ sum and mean
+
+sum = linear(
     "sum", "x", "np.sum(x, axis=axis, keepdims=keepdims)",
     lambda ct, out, x, *, axis, keepdims: expand(ct, x.shape, axis, keepdims),
-    infer=infer_reduction("sum"), params="axis keepdims",
+    infer=infer_reduction("sum"), params="axis keepdims", fast="np.add.reduce(x, axis=axis, keepdims=keepdims)",
 )  # fmt: skip
+mean = linear(
+    "mean", "x", "np.mean(x, axis=axis, keepdims=keepdims)",
+    lambda ct, out, x, *, axis, keepdims: expand(ct / max(counted(x.shape, axis), 1), x.shape, axis, keepdims),
+    infer=infer_reduction("mean"), params="axis keepdims", fast="rt.mean(x, axis, keepdims)",
+)  # fmt: skip
+nansum = primitive(
+    "nansum", "x", "np.nansum(x, axis=axis, keepdims=keepdims)",
+    [lambda ct, out, x, *, axis, keepdims: where(isnan(x), 0.0, expand(ct, x.shape, axis, keepdims))],
+    infer=infer_reduction("nansum"), params="axis keepdims",
+)  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------- spread
+
+
+def _spread(ct: Any, x: Any, axis: Any, ddof: float, keepdims: bool) -> Any:
+    """ct / (n - ddof) * (x - mean x), NaN where that divides by 0 as the value does."""
+    freedom = counted(x.shape, axis) - ddof
+    return expand(ct * (1.0 / freedom if freedom > 0 else math.nan), x.shape, axis, keepdims) * centre(x, axis)
+
+
+def _std_x(ct: Any, out: Any, x: Any, *, axis: Any, ddof: float, keepdims: bool) -> Any:
+    # where all are equal there is no slope; 0 is the middle of those there are
+    flat = equal(out, 0)
+    return _spread(where(flat, 0.0, ct / where(flat, 1.0, out)), x, axis, ddof, keepdims)
+
+
+var = primitive(
+    "var", "x", "np.var(x, axis=axis, ddof=ddof, keepdims=keepdims)",
+    [lambda ct, out, x, *, axis, ddof, keepdims: _spread(2.0 * ct, x, axis, ddof, keepdims)],
+    infer=infer_reduction("var"), params="axis ddof keepdims",
+)  # fmt: skip
+std = primitive(
+    "std", "x", "np.std(x, axis=axis, ddof=ddof, keepdims=keepdims)", [_std_x],
+    infer=infer_reduction("std"), params="axis ddof keepdims",
+)  # fmt: skip
+
+
+def _norm_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    # at 0 there is no slope; 0 is the middle of those there are
+    zero = equal(out, 0)
+    return expand(where(zero, 0.0, ct / where(zero, 1.0, out)), x.shape, axis, keepdims) * x
+
+
+# The Euclidean norm; `axis` is None, an int or a pair, as NumPy takes it.
+norm = primitive(
+    "norm", "x", "np.linalg.norm(x, axis=axis, keepdims=keepdims)", [_norm_x],
+    infer=infer_reduction("norm"), params="axis keepdims", label="LinalgVectorNorm",
+)  # fmt: skip
+
+# ---------------------------------------------------------------------------------------------------------- product
+
+
+def _prod_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    return expand(ct, x.shape, axis, keepdims) * conj(_others(x, axis))
+
+
+def _others(x: Any, axis: Any) -> Any:
+    """For each element the product of the others of its group: the reduced axes are made one, last, and put back."""
+    axes = normalize_axes(axis, len(x.shape))
+    if len(axes) == 1:
+        return product_of_others(x, axis=axes[0])
+    order = (*(k for k in range(x.ndim) if k not in axes), *axes)
+    last = transpose(x, axes=order)
+    kept = last.shape[: x.ndim - len(axes)]
+    flat = product_of_others(reshape(last, shape=(*kept, counted(x.shape, axis))), axis=len(kept))
+    return transpose(reshape(flat, shape=last.shape), axes=inverse(order))
+
+
+prod = primitive(
+    "prod", "x", "np.prod(x, axis=axis, keepdims=keepdims)", [_prod_x], infer=infer_reduction("prod"),
+    params="axis keepdims", saves="x out", fast="np.multiply.reduce(x, axis=axis, keepdims=keepdims)",
+)  # fmt: skip
+
+# --------------------------------------------------------------------------------------------- maximum and minimum
+
+attains = nondiff("attains", "x extreme", "rt.attains(x, extreme)")
+
+
+def _extreme_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    """Those that tie share evenly."""
+    ties = attains(x, expand(out, x.shape, axis, keepdims))
+    number = cast(sum(ties, axis=axis, keepdims=keepdims), dtype=ct.dtype)
+    return where(ties, expand(ct / number, x.shape, axis, keepdims), 0.0)
+
+
+max_ = primitive(
+    "max", "x", "np.max(x, axis=axis, keepdims=keepdims)", [_extreme_x], infer=infer_reduction("max"),
+    params="axis keepdims", fast="np.maximum.reduce(x, axis=axis, keepdims=keepdims)",
+)  # fmt: skip
+min_ = primitive(
+    "min", "x", "np.min(x, axis=axis, keepdims=keepdims)", [_extreme_x], infer=infer_reduction("min"),
+    params="axis keepdims", fast="np.minimum.reduce(x, axis=axis, keepdims=keepdims)",
+)  # fmt: skip
+
+# -------------------------------------------------------------------------------------------------------- logsumexp
+
+
+def _logsumexp_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    # where out is -inf so is every x, and no x has a share
+    level = where(isinf(out), 0.0, out)
+    return expand(ct, x.shape, axis, keepdims) * exp(x - expand(level, x.shape, axis, keepdims))
+
+
+logsumexp = primitive(
+    "logsumexp", "x", "rt.logsumexp(x, axis, keepdims)", [_logsumexp_x], infer=infer_reduction("logsumexp"),
+    params="axis keepdims",
+)  # fmt: skip
+
+# ---------------------------------------------------------------------------------------------- counting and finding
+
+all_ = nondiff(
+    "all", "x", "np.all(x, axis=axis, keepdims=keepdims)", infer_reduction("all"), "axis keepdims",
+    fast="np.logical_and.reduce(x, axis=axis, keepdims=keepdims)",
+)  # fmt: skip
+any_ = nondiff(
+    "any", "x", "np.any(x, axis=axis, keepdims=keepdims)", infer_reduction("any"), "axis keepdims",
+    fast="np.logical_or.reduce(x, axis=axis, keepdims=keepdims)",
+)  # fmt: skip
+count_nonzero = nondiff(
+    "count_nonzero", "x", "np.count_nonzero(x, axis=axis, keepdims=keepdims)", infer_reduction("count_nonzero"),
+    "axis keepdims",
+)  # fmt: skip
+argmax = nondiff("argmax", "x", "np.argmax(x, axis=axis, keepdims=keepdims)", infer_reduction("argmax"), "axis keepdims")
+argmin = nondiff("argmin", "x", "np.argmin(x, axis=axis, keepdims=keepdims)", infer_reduction("argmin"), "axis keepdims")
