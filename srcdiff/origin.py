@@ -68,29 +68,28 @@ def _describe(code: CodeType, lasti: int, plain: Origin) -> Origin:
         found = source.nodes.get((first, last, start, end))
     if found is None:  # not an expression of its own (`with`, `import`), or compiled without columns
         statement = source.statement_around(first, last)
-        if statement is None or not _belongs(_own_names(statement), code):
+        if statement is None or not _known(statement, source):
             return plain
         return Origin(plain.file, plain.line, source.text(statement), function=code.co_name)
     node, statement = found
-    if not _belongs(_own_names(node), code):
+    if not _known(node, source):
         return plain
-    operands = list(_operands(node, code, source))
+    operands = list(_operands(node, source))
     return Origin(
         plain.file,
         plain.line,
         source.text(statement),
-        _target(node, statement),
+        source.walrus.get(node) or _target(node, statement),
         tuple(map(_name, operands)),
         tuple(map(_is_literal, operands)),
-        _is_return(node, statement),
+        node in source.lambda_bodies or (isinstance(statement, ast.Return) and statement.value is node),
         code.co_name,
     )
 
 
-def _belongs(names: Iterator[str], code: CodeType) -> bool:
-    """Whether the code object knows all the names: if not, the source has changed since it was compiled."""
-    known = {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
-    return all(name in known or name.startswith("__") for name in names)
+def _known(node: ast.AST, source: Source) -> bool:
+    """Whether the code object knows all names in the node: if not, the source has changed since it was compiled."""
+    return all(name in source.known or name.startswith("__") for name in _own_names(node))
 
 
 def _own_names(node: ast.AST) -> Iterator[str]:
@@ -106,7 +105,7 @@ def _own_names(node: ast.AST) -> Iterator[str]:
 _INNER = (ast.stmt, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def _operands(node: ast.AST, code: CodeType, source: Source) -> Iterator[ast.expr]:
+def _operands(node: ast.AST, source: Source) -> Iterator[ast.expr]:
     match node:
         case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
             yield from (left, right)
@@ -119,20 +118,20 @@ def _operands(node: ast.AST, code: CodeType, source: Source) -> Iterator[ast.exp
         case ast.Attribute(value=value):
             yield value
         case ast.Call(func=func, args=args, keywords=keywords):
-            if isinstance(func, ast.Attribute) and _is_value(func.value, code, source):
+            if isinstance(func, ast.Attribute) and _is_value(func.value, source):
                 yield func.value
             yield from args
             yield from (keyword.value for keyword in keywords)
 
 
-def _is_value(receiver: ast.expr, code: CodeType, source: Source) -> bool:
+def _is_value(receiver: ast.expr, source: Source) -> bool:
     """Whether what stands before the dot of a call is a value, not a module: the `x` of `x.sum()`, not `np.linalg`."""
     root = receiver
     while isinstance(root, ast.Attribute):
         root = root.value
     if not isinstance(root, ast.Name):
         return True
-    return root.id in {*code.co_varnames, *code.co_freevars, *code.co_cellvars} or source.assigns(root.id)
+    return root.id in source.local or source.assigns(root.id)
 
 
 def _name(node: ast.expr) -> str | None:
@@ -172,9 +171,6 @@ def _target(node: ast.AST, statement: ast.stmt) -> str | None:
         return _name(node.target)
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         return _name(node.value)  # `x[i] = v` gives x a new value
-    for inner in ast.walk(statement):
-        if isinstance(inner, ast.NamedExpr) and inner.value is node:
-            return inner.target.id
     match statement:
         case ast.Assign(targets=targets, value=value):
             names = (_assigned(target, value, node) for target in targets)
@@ -193,9 +189,3 @@ def _assigned(target: ast.expr, value: ast.expr, node: ast.AST) -> str | None:
     if len(target.elts) != len(value.elts) or any(isinstance(e, ast.Starred) for pair in pairs for e in pair):
         return None
     return next((name for pair in pairs if (name := _assigned(*pair, node))), None)
-
-
-def _is_return(node: ast.AST, statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Return) and statement.value is node:
-        return True
-    return any(isinstance(inner, ast.Lambda) and inner.body is node for inner in ast.walk(statement))

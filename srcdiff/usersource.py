@@ -24,9 +24,14 @@ Span: TypeAlias = tuple[int, int, int, int]  # first line, last line, first colu
 class Source:
     """The parsed source of one code object: its expressions by position."""
 
-    def __init__(self, tree: ast.AST, lines: Sequence[str]) -> None:
+    def __init__(self, tree: ast.AST, lines: Sequence[str], code: CodeType) -> None:
         self.lines = lines
+        self.local = frozenset((*code.co_varnames, *code.co_freevars, *code.co_cellvars))
+        self.known = self.local.union(code.co_names)
+        self.walrus: dict[ast.AST, str] = {}  # the values of `name := value`
+        self.lambda_bodies: set[ast.AST] = set()
         self.nodes: dict[Span, tuple[ast.AST, ast.stmt]] = {}
+        self._assigned: dict[str, bool] = {}
         self._statements: list[ast.stmt] = []
         self._texts: dict[ast.stmt, str] = {}
         pending: list[tuple[ast.AST, ast.stmt | None]] = [(tree, None)]
@@ -38,6 +43,10 @@ class Source:
             if statement is not None and isinstance(node, (ast.expr, ast.AugAssign)):
                 for span in _spans(node):
                     self.nodes.setdefault(span, (node, statement))
+                if isinstance(node, ast.NamedExpr):
+                    self.walrus[node.value] = node.target.id
+                elif isinstance(node, ast.Lambda):
+                    self.lambda_bodies.add(node.body)
             pending += [(child, statement) for child in ast.iter_child_nodes(node)]
 
     def statement_around(self, first: int, last: int) -> ast.stmt | None:
@@ -64,8 +73,11 @@ class Source:
 
     def assigns(self, name: str) -> bool:
         """Whether some line of the file begins with an assignment to `name`."""
-        pattern = re.compile(rf"\s*{name}\s*(:[^=]+)?=[^=]")
-        return any(pattern.match(line) for line in self.lines)
+        known = self._assigned.get(name)
+        if known is None:
+            pattern = re.compile(rf"\s*{name}\s*(:[^=]+)?=[^=]")
+            known = self._assigned[name] = any(pattern.match(line) for line in self.lines)
+        return known
 
 
 class Sources:
@@ -98,11 +110,11 @@ def _parse(code: CodeType) -> Source | None:
         try:
             block = "".join(inspect.getblock(lines[first - 1 :]))
             tree = _tree("if 1:\n" + block if block[:1] in " \t" else block)
-            return Source(ast.increment_lineno(tree, first - (2 if block[:1] in " \t" else 1)), lines)
+            return Source(ast.increment_lineno(tree, first - (2 if block[:1] in " \t" else 1)), lines, code)
         except (SyntaxError, ValueError, IndexError):
             pass
     try:
-        return Source(_tree("".join(lines)), lines)
+        return Source(_tree("".join(lines)), lines, code)
     except (SyntaxError, ValueError):
         return None
 

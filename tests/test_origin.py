@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from srcdiff.origin import Origin, describe, location, where
+from srcdiff.usersource import source_of
 
 
 class Recorder:
@@ -276,8 +278,6 @@ def test_every_instruction_of_any_code_can_be_described() -> None:
 
 
 def test_the_source_is_let_go_with_the_code(trace: Trace) -> None:
-    from srcdiff.usersource import source_of
-
     before = len(source_of)
     seen: list[tuple[CodeType, int]] = []
     name = "<cell>"
@@ -287,3 +287,15 @@ def test_the_source_is_let_go_with_the_code(trace: Trace) -> None:
     seen.clear()
     del linecache.cache[name]
     assert len(source_of) == before
+
+
+def test_warnings_about_the_users_source_are_not_repeated() -> None:
+    seen: list[tuple[CodeType, int]] = []
+    name, source = "<escape>", "z = x * len('\\d')\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = compile(source, name, "exec")
+    linecache.cache[name] = (1, None, [source], name)
+    exec(code, {"x": Recorder(seen)})
+    assert describe(*seen[0]).target == "z"
+    del linecache.cache[name]
