@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from srcdiff.aval import Aval, aval
-from srcdiff.ops.families import elementwise, linear, nondiff, result_dtype
-from srcdiff.ops.structural import real_part
+from srcdiff.ops.families import elementwise, nondiff
+from srcdiff.ops.structural import imag_part, real_part
 
 # ------------------------------------------------------------------------------------------------------- arithmetic
 
@@ -80,16 +79,8 @@ frac = elementwise("frac", "x", "np.modf(x)[0]", along=[lambda t, out, x: t])
 exponent = nondiff("exponent", "x", "np.frexp(x)[1]")
 mantissa = elementwise("mantissa", "x", "np.frexp(x)[0]", along=[lambda t, out, x: ldexp(t, -exponent(x))])
 ldexp = elementwise("ldexp", "x n", "np.ldexp(x, n)", along=[lambda t, out, x, n: ldexp(t, n), None])
-
-
-def _imag_aval(x: Aval) -> Aval:
-    return aval(x.shape, result_dtype("imag", (x,), {}))
-
-
-imag = linear(
-    "imag", "x", "np.imag(x)", lambda ct, out, x: ct * 1j if x.dtype.kind == "c" else None, infer=_imag_aval
-)  # fmt: skip
 real = real_part
+imag = imag_part
 
 # ------------------------------------------------------------------------------------------------- comparison and logic
 

@@ -100,6 +100,10 @@ real_part = linear(
     "real", "x", "np.real(x)", lambda ct, out, x: ct,
     infer=lambda x: aval(x.shape, result_dtype("real", (x,), {})), fold=lambda b, n, p: None if n[0].dtype.kind == "c" else n[0],
 )  # fmt: skip
+imag_part = linear(
+    "imag", "x", "np.imag(x)", lambda ct, out, x: ct * 1j if x.dtype.kind == "c" else None,
+    infer=lambda x: aval(x.shape, result_dtype("imag", (x,), {})),
+)  # fmt: skip
 reshape = linear(
     "reshape", "x", "np.reshape(x, shape)", lambda ct, out, x, *, shape: reshape(ct, shape=x.shape),
     infer=_reshaped, params="shape", view=True, label="View", fold=_reshape_fold,
