@@ -66,19 +66,6 @@ std = primitive(
     infer=infer_reduction("std"), params="axis ddof keepdims",
 )  # fmt: skip
 
-
-def _norm_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    # at 0 there is no slope; 0 is the middle of those there are
-    zero = equal(out, 0)
-    return expand(where(zero, 0.0, ct / where(zero, 1.0, out)), x.shape, axis, keepdims) * x
-
-
-# The Euclidean norm; `axis` is None, an int or a pair, as NumPy takes it.
-norm = primitive(
-    "norm", "x", "np.linalg.norm(x, axis=axis, keepdims=keepdims)", [_norm_x],
-    infer=infer_reduction("norm"), params="axis keepdims", label="LinalgVectorNorm",
-)  # fmt: skip
-
 # ---------------------------------------------------------------------------------------------------------- product
 
 
