@@ -1,7 +1,7 @@
 """Special functions for `runtime`: SciPy's where SciPy is installed, else the same values from Python's `math`.
 
-All take and give plain arrays, elementwise. Narrow types are computed in float32 or wider, as SciPy does. SciPy is imported at
-the first use of a function that has something to gain from it, never before.
+All take and give plain arrays, elementwise. Narrow types are computed in float32 or wider, as SciPy does. SciPy is
+imported at the first use of a function that has something to gain from it, never before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = Any
 def scipy_special() -> ModuleType | None:
     """`scipy.special`, or None if SciPy is not installed."""
     try:
-        import scipy.special
+        import scipy.special  # noqa: PLC0415
     except ImportError:
         return None
     return scipy.special  # type: ignore[no-any-return]
@@ -134,8 +134,8 @@ def _polygamma(x: float, n: int) -> float:
 def sinc(x: Array, n: int) -> Array:
     """The n-th derivative of np.sinc, smooth at 0.
 
-    With u = pi x and f = sin(u)/u, n-fold differentiation of u f = sin u gives f_n = (sin(u + n pi/2) - n f_(n-1)) / u; near 0
-    the Taylor series of f is differentiated term by term instead.
+    With u = pi x and f = sin(u)/u, n-fold differentiation of u f = sin u gives f_n = (sin(u + n pi/2) - n f_(n-1)) / u;
+    near 0 the Taylor series of f is differentiated term by term instead.
     """
     if n == 0:
         return np.sinc(x)

@@ -1,6 +1,7 @@
 """Running sums and products along an axis, and what their derivatives are made of.
 
-None of them divides: the gradient of a product is right where factors are 0, to any order. Parameter: `axis`, an int >= 0.
+None of them divides: the gradient of a product is right where factors are 0, to any order.
+Parameter: `axis`, an int >= 0.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from srcdiff.aval import Aval, aval
+from srcdiff.core.primitive import Primitive
 from srcdiff.ops.elementwise import conj
 from srcdiff.ops.families import bilinear, infer_elementwise, linear, primitive, result_dtype
 
@@ -26,7 +28,7 @@ def _same_shape(x: Aval, **params: Any) -> Aval:
 
 
 # x moved along an axis by n places, `fill` coming in: with fill = 0 linear, else affine, with the same adjoint
-shift = linear(
+shift: Primitive = linear(
     "shift", "x", "rt.shift(x, n, axis, fill)",
     lambda ct, out, x, *, n, axis, fill: shift(ct, n=-n, axis=axis, fill=0.0),
     infer=_same_shape, params="n axis fill",
@@ -36,7 +38,7 @@ cumsum = linear(
     "cumsum", "x", "np.cumsum(x, axis=axis)", lambda ct, out, x, *, axis: cumsum_back(ct, axis=axis),
     infer=_running("cumsum"), params="axis", fast="np.add.accumulate(x, axis=axis)",
 )  # fmt: skip
-cumsum_back = linear(
+cumsum_back: Primitive = linear(
     "cumsum_back", "x", "np.flip(np.cumsum(np.flip(x, axis), axis=axis), axis)",
     lambda ct, out, x, *, axis: cumsum(ct, axis=axis), infer=_running("cumsum_back"), params="axis",
     label="Cumsum",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from srcdiff.core.primitive import Primitive
 from srcdiff.ops.families import elementwise, nondiff
 from srcdiff.ops.structural import imag_part, real_part
 
@@ -64,10 +65,10 @@ heaviside = elementwise(
 
 # ------------------------------------------------------------------------------------- rounding and parts of a number
 
-sign = nondiff("sign", "x", "np.sign(x)")
+sign: Primitive = nondiff("sign", "x", "np.sign(x)")
 floor = nondiff("floor", "x", "np.floor(x)")
 ceil = nondiff("ceil", "x", "np.ceil(x)")
-trunc = nondiff("trunc", "x", "np.trunc(x)")
+trunc: Primitive = nondiff("trunc", "x", "np.trunc(x)")
 rint = nondiff("rint", "x", "np.rint(x)")
 round_ = nondiff("round", "x", "np.round(x, decimals)", params="decimals")
 spacing = nondiff("spacing", "x", "np.spacing(x)")
@@ -78,7 +79,7 @@ nextafter = elementwise(
 frac = elementwise("frac", "x", "np.modf(x)[0]", along=[lambda t, out, x: t])
 exponent = nondiff("exponent", "x", "np.frexp(x)[1]")
 mantissa = elementwise("mantissa", "x", "np.frexp(x)[0]", along=[lambda t, out, x: ldexp(t, -exponent(x))])
-ldexp = elementwise("ldexp", "x n", "np.ldexp(x, n)", along=[lambda t, out, x, n: ldexp(t, n), None])
+ldexp: Primitive = elementwise("ldexp", "x n", "np.ldexp(x, n)", along=[lambda t, out, x, n: ldexp(t, n), None])
 real = real_part
 imag = imag_part
 
@@ -88,7 +89,7 @@ less = nondiff("less", "x y", "x < y")
 less_equal = nondiff("less_equal", "x y", "x <= y")
 greater = nondiff("greater", "x y", "x > y")
 greater_equal = nondiff("greater_equal", "x y", "x >= y")
-equal = nondiff("equal", "x y", "x == y")
+equal: Primitive = nondiff("equal", "x y", "x == y")
 not_equal = nondiff("not_equal", "x y", "x != y")
 isnan = nondiff("isnan", "x", "np.isnan(x)")
 isinf = nondiff("isinf", "x", "np.isinf(x)")
@@ -110,7 +111,7 @@ lcm = nondiff("lcm", "x y", "np.lcm(x, y)")
 
 # ------------------------------------------------------------------------------------------------------------- choice
 
-where = elementwise(
+where: Primitive = elementwise(
     "where", "c x y", "np.where(c, x, y)",
     along=[None, lambda t, out, c, x, y: where(c, t, 0.0), lambda t, out, c, x, y: where(c, 0.0, t)],
 )  # fmt: skip

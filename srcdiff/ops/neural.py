@@ -95,9 +95,7 @@ def _softmax_x(ct: Any, out: Any, x: Any, *, axis: int) -> Any:
     return weighted - out * sum(weighted, axis=axis, keepdims=True)
 
 
-softmax = primitive(
-    "softmax", "x", "rt.softmax(x, axis)", [_softmax_x], infer=_like("softmax"), params="axis"
-)
+softmax = primitive("softmax", "x", "rt.softmax(x, axis)", [_softmax_x], infer=_like("softmax"), params="axis")
 log_softmax = primitive(
     "log_softmax", "x", "rt.log_softmax(x, axis)",
     [lambda ct, out, x, *, axis: ct - exp(out) * sum(ct, axis=axis, keepdims=True)], infer=_like("log_softmax"),

@@ -44,6 +44,12 @@ nansum = primitive(
 # ----------------------------------------------------------------------------------------------------------- spread
 
 
+def _spread_aval(name: str) -> Any:
+    """As of any reduction; `ddof` has no say, and would make NumPy warn."""
+    infer = infer_reduction(name)
+    return lambda x, *, axis, ddof, keepdims: infer(x, axis=axis, keepdims=keepdims, ddof=0)
+
+
 def _spread(ct: Any, x: Any, axis: Any, ddof: float, keepdims: bool) -> Any:
     """ct / (n - ddof) * (x - mean x), NaN where that divides by 0 as the value does."""
     freedom = counted(x.shape, axis) - ddof
@@ -59,11 +65,11 @@ def _std_x(ct: Any, out: Any, x: Any, *, axis: Any, ddof: float, keepdims: bool)
 var = primitive(
     "var", "x", "np.var(x, axis=axis, ddof=ddof, keepdims=keepdims)",
     [lambda ct, out, x, *, axis, ddof, keepdims: _spread(2.0 * ct, x, axis, ddof, keepdims)],
-    infer=infer_reduction("var"), params="axis ddof keepdims",
+    infer=_spread_aval("var"), params="axis ddof keepdims",
 )  # fmt: skip
 std = primitive(
     "std", "x", "np.std(x, axis=axis, ddof=ddof, keepdims=keepdims)", [_std_x],
-    infer=infer_reduction("std"), params="axis ddof keepdims",
+    infer=_spread_aval("std"), params="axis ddof keepdims",
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------- product
@@ -139,5 +145,9 @@ count_nonzero = nondiff(
     "count_nonzero", "x", "np.count_nonzero(x, axis=axis, keepdims=keepdims)", infer_reduction("count_nonzero"),
     "axis keepdims",
 )  # fmt: skip
-argmax = nondiff("argmax", "x", "np.argmax(x, axis=axis, keepdims=keepdims)", infer_reduction("argmax"), "axis keepdims")
-argmin = nondiff("argmin", "x", "np.argmin(x, axis=axis, keepdims=keepdims)", infer_reduction("argmin"), "axis keepdims")
+argmax = nondiff(
+    "argmax", "x", "np.argmax(x, axis=axis, keepdims=keepdims)", infer_reduction("argmax"), "axis keepdims"
+)
+argmin = nondiff(
+    "argmin", "x", "np.argmin(x, axis=axis, keepdims=keepdims)", infer_reduction("argmin"), "axis keepdims"
+)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.aval import Aval, aval
+from srcdiff.core.primitive import Primitive
 from srcdiff.ops.elementwise import (
     equal,
     greater,
@@ -87,9 +88,9 @@ def _indices(x: Aval, **params: Any) -> Aval:
 
 argsort = nondiff("argsort", "x", 'np.argsort(x, axis=axis, kind="stable")', _indices, "axis")
 argpartition = nondiff("argpartition", "x", "np.argpartition(x, kth, axis=axis)", _indices, "kth axis")
-# x rearranged along an axis: `order` holds a permutation there, whose inverse is its argsort. Sorting is this with the order
-# found beforehand, so that, as in PyTorch, it saves no more than the order.
-permute_along = linear(
+# x rearranged along an axis: `order` holds a permutation there, whose inverse is its argsort. Sorting is this with
+# the order found beforehand, so that, as in PyTorch, it saves no more than the order.
+permute_along: Primitive = linear(
     "permute_along", "x order", "np.take_along_axis(x, order, axis=axis)",
     lambda ct, out, x, order, *, axis: permute_along(ct, argsort(order, axis=axis), axis=axis),
     infer=_like_x, params="axis", label="Sort",

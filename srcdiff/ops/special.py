@@ -1,7 +1,7 @@
 """Special functions: the error function, the gamma function, sinc, Bessel functions, x log y.
 
-`sinc`, `bessel_i` and `polygamma` have the order of their derivative as a parameter, so that the rule of each is itself with the
-order raised, and every derivative is finite where the function is smooth.
+`sinc`, `bessel_i` and `polygamma` have the order of their derivative as a parameter, so that the rule of each is itself
+with the order raised, and every derivative is finite where the function is smooth.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from srcdiff.core.primitive import Primitive
 from srcdiff.ops.elementwise import equal, less_equal, logical_and, where
 from srcdiff.ops.families import elementwise
 from srcdiff.ops.transcendental import exp, log
@@ -32,8 +33,8 @@ log_ndtr = elementwise(
 # --------------------------------------------------------------------------------------------- the gamma function
 
 lgamma = elementwise("lgamma", "x", "rt.gammaln(x)", along=[lambda t, out, x: t * digamma(x)])
-digamma = elementwise("digamma", "x", "rt.polygamma(x, 0)", along=[lambda t, out, x: t * polygamma(x, n=1)])
-polygamma = elementwise(
+digamma: Primitive = elementwise("digamma", "x", "rt.polygamma(x, 0)", along=[lambda t, out, x: t * polygamma(x, n=1)])
+polygamma: Primitive = elementwise(
     "polygamma", "x", "rt.polygamma(x, n)", along=[lambda t, out, x, *, n: t * polygamma(x, n=n + 1)], params="n"
 )
 
@@ -54,11 +55,11 @@ logit = elementwise("logit", "x", "rt.logit(x)", along=[lambda t, out, x: t / (x
 # ------------------------------------------------------------------------------------------- oscillation and growth
 
 sinc = elementwise("sinc", "x", "np.sinc(x)", along=[lambda t, out, x: t * sinc_slope(x, n=1)])
-sinc_slope = elementwise(
+sinc_slope: Primitive = elementwise(
     "sinc_slope", "x", "rt.sinc(x, n)", along=[lambda t, out, x, *, n: t * sinc_slope(x, n=n + 1)], params="n"
 )
 i0 = elementwise("i0", "x", "np.i0(x)", along=[lambda t, out, x: t * bessel_i(x, n=1)])
-bessel_i = elementwise(
+bessel_i: Primitive = elementwise(
     "bessel_i", "x", "rt.bessel_i(x, n)",
     along=[lambda t, out, x, *, n: t * (0.5 * (bessel_i(x, n=n - 1) + bessel_i(x, n=n + 1)))], params="n",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Powers, exponentials and logarithms, circular and hyperbolic functions.
 
-The derivative uses the result where that is cheaper (`exp`, `tanh`, `sqrt`), which is then what is saved; PyTorch's choice.
+The derivative uses the result where that is cheaper (`exp`, `tanh`, `sqrt`), and then saves the result, as PyTorch does.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from srcdiff.core.primitive import Primitive
 from srcdiff.ops.elementwise import conj, equal, isinf, logical_and, where
 from srcdiff.ops.families import elementwise
 
@@ -94,12 +95,12 @@ logaddexp2 = elementwise(
         lambda t, out, x, y: t * sigmoid(_gap(y, x) * _LN2),
     ],
 )  # fmt: skip
-sigmoid = elementwise("sigmoid", "x", "rt.sigmoid(x)", along=[lambda t, out, x: t * conj(out * (1.0 - out))])
+sigmoid: Primitive = elementwise("sigmoid", "x", "rt.sigmoid(x)", along=[lambda t, out, x: t * conj(out * (1.0 - out))])
 
 # ------------------------------------------------------------------------------------------------- circular functions
 
 sin = elementwise("sin", "x", "np.sin(x)", along=[lambda t, out, x: t * conj(cos(x))])
-cos = elementwise("cos", "x", "np.cos(x)", along=[lambda t, out, x: t * conj(-sin(x))])
+cos: Primitive = elementwise("cos", "x", "np.cos(x)", along=[lambda t, out, x: t * conj(-sin(x))])
 tan = elementwise("tan", "x", "np.tan(x)", along=[lambda t, out, x: t * conj(1.0 + out * out)])
 arcsin = elementwise("arcsin", "x", "np.arcsin(x)", along=[lambda t, out, x: t / conj(sqrt(1.0 - x * x))], label="Asin")
 arccos = elementwise(
@@ -124,7 +125,7 @@ rad2deg = elementwise("rad2deg", "x", "np.rad2deg(x)", along=[lambda t, out, x: 
 # ----------------------------------------------------------------------------------------------- hyperbolic functions
 
 sinh = elementwise("sinh", "x", "np.sinh(x)", along=[lambda t, out, x: t * conj(cosh(x))])
-cosh = elementwise("cosh", "x", "np.cosh(x)", along=[lambda t, out, x: t * conj(sinh(x))])
+cosh: Primitive = elementwise("cosh", "x", "np.cosh(x)", along=[lambda t, out, x: t * conj(sinh(x))])
 tanh = elementwise("tanh", "x", "np.tanh(x)", along=[lambda t, out, x: t * conj(1.0 - out * out)])
 arcsinh = elementwise(
     "arcsinh", "x", "np.arcsinh(x)", along=[lambda t, out, x: t / conj(sqrt(x * x + 1.0))], label="Asinh"

@@ -6,8 +6,8 @@
         "max": [sample(np.array([1.0, 1.0]), axis=None, keepdims=False, smooth=False)],
     }
 
-An operand is an array, a Python number, or a drawer: a function that draws an array from a generator. Arrays of floats and
-complex numbers are differentiated, unless the primitive has no rule for that operand.
+An operand is an array, a Python number, or a drawer: a function that draws an array from a generator. Arrays of floats
+and complex numbers are differentiated, unless the primitive has no rule for that operand.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def nonzero(*shape: int) -> Drawer:
 
 
 def apart(*shape: int) -> Drawer:
-    """Values that differ from each other, and from integers, by at least 0.1: no ties within reach of a difference step."""
+    """Values far from each other and from integers: no ties within reach of a difference step."""
 
     def draw(rng: np.random.Generator) -> Array:
         size = int(np.prod(shape))
