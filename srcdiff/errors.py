@@ -4,7 +4,7 @@
     +-- ShapeError (ValueError)          operands whose shapes do not fit
     +-- DTypeError (TypeError)           a dtype that cannot be differentiated or does not fit
     +-- NotDifferentiableError (TypeError)   an operation without a derivative, or a gradient that would be lost
-    +-- GradientLostError (TypeError)    a traced value about to leave the graph silently
+    +-- GradientLostError (TypeError, RuntimeError)    a traced value about to leave the graph silently
     +-- UnsupportedError (TypeError, NotImplementedError)   a NumPy function or keyword srcdiff does not cover
     +-- AutogradError (RuntimeError)     PyTorch's runtime errors: freed graphs, in-place rules, wrong cotangents
     +-- RandomError (RuntimeError, ValueError)   a seed, state, range or probability that random numbers cannot have
@@ -33,7 +33,7 @@ class NotDifferentiableError(SrcdiffError, TypeError):
     """A derivative was asked for that does not exist, or that srcdiff lacks."""
 
 
-class GradientLostError(SrcdiffError, TypeError):
+class GradientLostError(SrcdiffError, TypeError, RuntimeError):
     """A value under differentiation was about to become a plain number, losing its gradient."""
 
 

@@ -80,6 +80,8 @@ class Primitive:
         """Evaluate on arrays; build on nodes; evaluate and record on Tensors."""
         for operand in operands:
             if isinstance(operand, Operand):
+                if operand._priority == 2:
+                    return operand._bind(self, operands, params)
                 best = operand
                 for other in operands:
                     if isinstance(other, Operand) and other._priority > best._priority:

@@ -41,8 +41,8 @@ def edge_node(edge: Edge) -> GradNode:
     return edge[0] if type(edge) is tuple else edge  # type: ignore[no-any-return]
 
 
-def collect(roots: Sequence[Edge], stop: Any = ()) -> list[GradNode]:
-    """All nodes reachable from the roots, in order of creation. Nodes in `stop` are kept, what is behind them is not."""
+def collect(roots: Sequence[Edge]) -> list[GradNode]:
+    """All nodes reachable from the roots, in order of creation; leaves, which have no order, as they are met."""
     seen: dict[int, GradNode] = {}
     stack = [edge_node(edge) for edge in roots]
     while stack:
@@ -50,13 +50,19 @@ def collect(roots: Sequence[Edge], stop: Any = ()) -> list[GradNode]:
         if id(node) in seen:
             continue
         seen[id(node)] = node
-        if node in stop:
-            continue
         for edge in node.inputs:
             if edge is not None:
                 stack.append(edge[0] if type(edge) is tuple else edge)
-    # leaves of the eager graph have no sequence number of their own: first met, first listed
     return sorted(seen.values(), key=lambda node: node.seq)
+
+
+def leading_to(nodes: Sequence[GradNode], wanted: Sequence[Edge]) -> set[int]:
+    """Ids of the nodes that are wanted, or lie on a path to one that is. `nodes` in order of creation."""
+    needed = {id(edge_node(edge)) for edge in wanted if edge is not None}
+    for node in nodes:
+        if any(edge is not None and id(edge_node(edge)) in needed for edge in node.inputs):
+            needed.add(id(node))
+    return needed
 
 
 def lower(
@@ -67,7 +73,10 @@ def lower(
     name: str,
     operand_names: dict[GradNode, tuple[str | None, ...]],
 ) -> Lowered:
-    """Lower `nodes` (as `collect` gives them). `leaf_avals` has the aval of each leaf among them."""
+    """Lower `nodes` (as `collect` gives them, or those of them that are needed: what is missing becomes a constant).
+
+    `leaf_avals` has the aval of each leaf among them.
+    """
     builder = Builder()
     values: dict[GradNode, Node] = {}
     slots: dict[Node, Slot] = {}
@@ -88,7 +97,7 @@ def lower(
                 operands.append(builder.literal(site.values[k]))
                 continue
             edge = node.inputs[k]
-            if edge is not None:
+            if edge is not None and edge_node(edge) in values:
                 value = values[edge_node(edge)]
                 operands.append(item(value, edge[1]) if type(edge) is tuple else value)
             else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from weakref import ref
 
 from srcdiff.core.primitive import Operand
 from srcdiff.errors import AutogradError
@@ -156,16 +157,33 @@ LEAF = LeafSite()
 
 
 class AccumulateGrad(GradNode):
-    """The end of the graph at a leaf: adds what arrives to `variable.grad`. Keeps the leaf alive, not vice versa."""
+    """The end of the graph at a leaf: adds what arrives to `variable.grad`.
 
-    __slots__ = ("variable",)
+    The leaf holds this node, and this node the leaf's state, but not the leaf: no cycle. If the leaf is gone while the graph
+    lives, `variable` is a new Tensor with the same state.
+    """
+
+    __slots__ = ("cls", "reference", "state")
 
     def __init__(self, variable: Any) -> None:
         self.site = LEAF
         self.inputs = ()
         self.saved = ()
         self.seq = 0
-        self.variable = variable
+        self.cls = type(variable)
+        self.state = variable.__dict__
+        self.reference = ref(variable)
+
+    @property
+    def variable(self) -> Any:
+        """The leaf."""
+        found = self.reference()
+        if found is None:
+            found = object.__new__(self.cls)
+            found.__dict__ = self.state
+            found._edge = self
+            self.reference = ref(found)
+        return found
 
     @property
     def next_functions(self) -> tuple[tuple[GradNode | None, int], ...]:

@@ -59,39 +59,7 @@ def unary(prim: Primitive, evaluate: Callable[[Any], Any]) -> Callable[[Any], An
             value = evaluate(x._value)
         except (TypeError, ValueError) as error:
             raise explain(error, prim, (x,)) from error
-        edge = x._edge
-        mode = modes.recording
-        if edge is None or not mode:
-            return plain(value, x._traced)
-        frame = _getframe(1)
-        table = tables.get(id(frame.f_code))
-        if table is None:
-            table, frame = find_place(frame)
-        key = (frame.f_lasti, prim, x._type)
-        site = table.get(key)
-        if site is None:
-            site = new_site(table, key, prim, (x,), {}, value, frame)
-        node = _new(site.node_class)
-        node.site = site
-        node.inputs = (edge,)
-        node.seq = next_seq()
-        out = _new(Tensor)
-        out._value = value
-        out._type = site.out_type
-        out._edge = node
-        code = site.save_code
-        if code == 0:
-            node.saved = ()
-        elif code == 1:
-            node.saved = (x._cell or cell_of(x),)
-        elif code == 4:
-            cell = out._cell = Cell(value)
-            node.saved = (cell,)
-        else:
-            node.saved = save(site, (x,), out)
-        if mode != 1:
-            finish(site, node, out, (x,))
-        return out
+        return record1(prim, x, value, _getframe(1))
 
     apply.__name__ = apply.__qualname__ = prim.name
     return apply
@@ -101,81 +69,18 @@ def binary(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[[An
     """A function of a Tensor and a Tensor, array or number, in that order; call it straight from user code."""
 
     def apply(x: Any, y: Any) -> Any:
-        kind = type(y)
-        if kind is Tensor or isinstance(y, TensorBase):
-            try:
+        try:
+            if isinstance(y, TensorBase):
                 value = evaluate(x._value, y._value)
-            except (TypeError, ValueError) as error:
-                raise explain(error, prim, (x, y)) from error
-            x_edge = x._edge
-            y_edge = y._edge
-            mode = modes.recording
-            if x_edge is None and y_edge is None or not mode:
-                return plain(value, x._traced or y._traced)
-            frame = _getframe(1)
-            table = tables.get(id(frame.f_code))
-            if table is None:
-                table, frame = find_place(frame)
-            key = (frame.f_lasti, prim, x._type, y._type)
-            site = table.get(key)
-            if site is None:
-                site = new_site(table, key, prim, (x, y), {}, value, frame)
-            node = _new(site.node_class)
-            node.site = site
-            node.inputs = (x_edge, y_edge)
-            node.seq = next_seq()
-            out = _new(Tensor)
-            out._value = value
-            out._type = site.out_type
-            out._edge = node
-            code = site.save_code
-            if code == 0:
-                node.saved = ()
-            elif code == 3:
-                node.saved = (x._cell or cell_of(x), y._cell or cell_of(y))
-            elif code == 1:
-                node.saved = (x._cell or cell_of(x),)
-            elif code == 2:
-                node.saved = (y._cell or cell_of(y),)
+            elif type(y) in _PLAIN:
+                value = evaluate(x._value, y)
+            elif (y := acceptable(y)) is NotImplemented:
+                return NotImplemented
             else:
-                node.saved = save(site, (x, y), out)
-            if mode != 1:
-                finish(site, node, out, (x, y))
-            return out
-        if kind is float or kind is int:
-            value = evaluate(x._value, y)
-            x_edge = x._edge
-            mode = modes.recording
-            if x_edge is None or not mode:
-                return plain(value, x._traced)
-            frame = _getframe(1)
-            table = tables.get(id(frame.f_code))
-            if table is None:
-                table, frame = find_place(frame)
-            # 0.0 == -0.0 and nan != nan: such literals take the long way
-            if y and y == y:
-                site = table.get((frame.f_lasti, prim, x._type, kind, y))
-                if site is not None:
-                    node = _new(site.node_class)
-                    node.site = site
-                    node.inputs = (x_edge, None)
-                    node.seq = next_seq()
-                    out = _new(Tensor)
-                    out._value = value
-                    out._type = site.out_type
-                    out._edge = node
-                    code = site.save_code
-                    if code == 0:
-                        node.saved = ()
-                    elif code == 1:
-                        node.saved = (x._cell or cell_of(x),)
-                    else:
-                        node.saved = save(site, (x, y), out)
-                    if mode != 1:
-                        finish(site, node, out, (x, y))
-                    return out
-            return _record(prim, (x, y), {}, value, table, frame)
-        return NotImplemented if not _acceptable(y) else record(prim, (x, y), {}, _getframe(1))
+                value = evaluate(x._value, y._value if isinstance(y, TensorBase) else y)
+        except (TypeError, ValueError) as error:
+            raise explain(error, prim, (x, y)) from error
+        return record2(prim, x, y, value, _getframe(1))
 
     apply.__name__ = apply.__qualname__ = prim.name
     return apply
@@ -185,47 +90,154 @@ def reflected(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[
     """The operator with the Tensor on the right: `apply(x, y)` is y op x."""
 
     def apply(x: Any, y: Any) -> Any:
-        kind = type(y)
-        if kind is float or kind is int:
-            value = evaluate(y, x._value)
-            x_edge = x._edge
-            mode = modes.recording
-            if x_edge is None or not mode:
-                return plain(value, x._traced)
-            frame = _getframe(1)
-            table = tables.get(id(frame.f_code))
-            if table is None:
-                table, frame = find_place(frame)
-            if y and y == y:
-                site = table.get((frame.f_lasti, prim, kind, y, x._type))
-                if site is not None:
-                    node = _new(site.node_class)
-                    node.site = site
-                    node.inputs = (None, x_edge)
-                    node.seq = next_seq()
-                    out = _new(Tensor)
-                    out._value = value
-                    out._type = site.out_type
-                    out._edge = node
-                    code = site.save_code
-                    if code == 0:
-                        node.saved = ()
-                    elif code == 2:
-                        node.saved = (x._cell or cell_of(x),)
-                    else:
-                        node.saved = save(site, (y, x), out)
-                    if mode != 1:
-                        finish(site, node, out, (y, x))
-                    return out
-            return _record(prim, (y, x), {}, value, table, frame)
-        return NotImplemented if not _acceptable(y) else record(prim, (y, x), {}, _getframe(1))
+        try:
+            if type(y) in _PLAIN:
+                value = evaluate(y, x._value)
+            elif (y := acceptable(y)) is NotImplemented:
+                return NotImplemented
+            else:
+                value = evaluate(y._value if isinstance(y, TensorBase) else y, x._value)
+        except (TypeError, ValueError) as error:
+            raise explain(error, prim, (y, x)) from error
+        return record2(prim, y, x, value, _getframe(1))
 
     apply.__name__ = apply.__qualname__ = prim.name
     return apply
 
 
-def _acceptable(y: Any) -> bool:
-    return isinstance(y, (np.ndarray, np.generic, bool, int, float, complex, list, tuple))
+def acceptable(y: Any) -> Any:
+    """An operand as an array, number or Tensor; NotImplemented for what is none of these."""
+    if isinstance(y, (np.ndarray, np.generic, bool, int, float, complex)):
+        return y if getattr(y, "dtype", None) != object else NotImplemented
+    if isinstance(y, (list, tuple)):
+        return np.asarray(y)
+    return NotImplemented
+
+
+def record1(prim: Primitive, x: Any, value: Any, frame: Any) -> Any:
+    """The Tensor for `value`, the result of a primitive of one Tensor without parameters, recorded if it needs to be."""
+    mode = modes.recording
+    edge = x._edge
+    if edge is None or not mode:
+        return plain(value, x._traced)
+    table = tables.get(id(frame.f_code))
+    if table is None:
+        table, frame = find_place(frame)
+    key = (frame.f_lasti, prim, x._type)
+    site = table.get(key)
+    if site is None:
+        site = new_site(table, key, prim, (x,), {}, value, frame)
+    if site.out_type is None:
+        return plain(value, x._traced)
+    node = _new(site.node_class)
+    node.site = site
+    node.inputs = (edge,)
+    node.seq = next_seq()
+    out = _new(Tensor)
+    out._value = value
+    out._type = site.out_type
+    out._edge = node
+    if site.traced:
+        out._traced = True
+    code = site.save_code
+    if code == 0:
+        node.saved = ()
+    elif code == 1:
+        node.saved = (x._cell or cell_of(x),)
+    elif code == 4:
+        cell = out._cell = Cell(value)
+        node.saved = (cell,)
+    else:
+        node.saved = save(site, (x,), out)
+    if mode != 1:
+        finish(site, node, out, (x,))
+    return out
+
+
+def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
+    """The same for two operands, at least one of them a Tensor, the other a Tensor, array or number."""
+    mode = modes.recording
+    x_tensor = isinstance(x, TensorBase)
+    y_tensor = isinstance(y, TensorBase)
+    x_edge = x._edge if x_tensor else None
+    y_edge = y._edge if y_tensor else None
+    if x_edge is None and y_edge is None or not mode:
+        return plain(value, x_tensor and x._traced or y_tensor and y._traced)
+    table = tables.get(id(frame.f_code))
+    if table is None:
+        table, frame = find_place(frame)
+    x_key = x._type if x_tensor else (type(x), x) if type(x) in _NUMBERS and x and x == x else operand_key(x)
+    y_key = y._type if y_tensor else (type(y), y) if type(y) in _NUMBERS and y and y == y else operand_key(y)
+    key = (frame.f_lasti, prim, x_key, y_key)
+    site = table.get(key)
+    if site is None:
+        site = _missed(table, key, prim, (x, y), value, frame)
+    if site.out_type is None:
+        return plain(value, site.traced)
+    node = _new(site.node_class)
+    node.site = site
+    node.inputs = (x_edge, y_edge)
+    node.seq = next_seq()
+    out = _new(Tensor)
+    out._value = value
+    out._type = site.out_type
+    out._edge = node
+    if site.traced:
+        out._traced = True
+    code = site.save_code
+    if code == 0:
+        node.saved = ()
+    elif code == 3:
+        node.saved = (
+            (x._cell or cell_of(x)) if x_tensor else kept(x),
+            (y._cell or cell_of(y)) if y_tensor else kept(y),
+        )
+    elif code == 1:
+        node.saved = ((x._cell or cell_of(x)) if x_tensor else kept(x),)
+    elif code == 2:
+        node.saved = ((y._cell or cell_of(y)) if y_tensor else kept(y),)
+    else:
+        node.saved = save(site, (x, y), out)
+    if mode != 1:
+        finish(site, node, out, (x, y))
+    return out
+
+
+def operand_key(x: Any) -> Any:
+    """What a site key holds of an operand that is no Tensor."""
+    if type(x) in SCALARS:
+        # 0.0 == -0.0 and nan != nan, hence the text
+        return (type(x), x if x and x == x else repr(x))
+    return (x.shape, x.dtype)
+
+
+def kept(x: Any) -> Any:
+    """A plain operand as saved: an array is copied, since the user may fill it again before backward."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def _missed(table: Table, key: Any, prim: Primitive, operands: tuple[Any, ...], value: Any, frame: Any) -> Site:
+    """The site of an operation on two operands that was not found under `key`, literals as constants: perhaps one of them
+    varies at this place and the site is known under a key that leaves its value out."""
+    varying = 0
+    parts = list(key)
+    if prim.name not in _STATIC_LITERALS:
+        for k, o in enumerate(operands):
+            if type(o) in SCALARS and table.varies((key[0], prim, k), o):
+                varying |= 1 << k
+                parts[2 + k] = (type(o), VARYING)
+        if varying:
+            key = tuple(parts)
+            site = table.get(key)
+            if site is not None:
+                return site
+    return new_site(table, key, prim, operands, {}, value, frame, varying)
+
+
+#: primitives whose literals are always part of the site
+_STATIC_LITERALS = frozenset({"pow"})
+_NUMBERS = frozenset({float, int})
+_PLAIN = frozenset({float, int, bool, complex, np.float64, np.float32, np.int64})
 
 
 # ----------------------------------------------------------------------------------------------------- any primitive
@@ -233,19 +245,24 @@ def _acceptable(y: Any) -> bool:
 
 def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], frame: Any) -> Any:
     """Evaluate `prim` on Tensors, arrays and numbers, and record it if any Tensor needs a gradient."""
-    values = [o._value if isinstance(o, TensorBase) else np.asarray(o) if type(o) in (list, tuple) else o for o in operands]
+    needed = False
+    values = []
+    for o in operands:
+        if isinstance(o, TensorBase):
+            values.append(o._value)
+            if not needed and o._edge is not None:
+                needed = True
+        else:
+            values.append(o)
     try:
         value = prim.eval(*values, **params)
     except (TypeError, ValueError) as error:
         raise explain(error, prim, operands) from error
-    for o in operands:
-        if isinstance(o, TensorBase) and o._edge is not None:
-            break
-    else:
+    if not needed or not modes.recording or prim.vjps is None:
         return _wrap_plain(prim, operands, params, value)
-    if not modes.recording or prim.vjps is None:
-        return _wrap_plain(prim, operands, params, value)
-    table, frame = find_place(frame)
+    table = tables.get(id(frame.f_code))
+    if table is None:
+        table, frame = find_place(frame)
     return _record(prim, operands, params, value, table, frame)
 
 
@@ -262,41 +279,31 @@ def _wrap_plain(prim: Primitive, operands: tuple[Any, ...], params: dict[str, An
 def _record(
     prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, table: Table, frame: Any
 ) -> Any:
-    lasti = frame.f_lasti
-    parts: list[Any] = [lasti, prim]
+    parts: list[Any] = [frame.f_lasti, prim]
     inputs: list[Edge] = []
-    varying: int = 0
+    dynamic = "index" in params
+    varying = 0
     for k, o in enumerate(operands):
         if isinstance(o, TensorBase):
             parts.append(o._type)
             inputs.append(o._edge)
             continue
         inputs.append(None)
-        kind = type(o)
-        if kind in SCALARS:
-            literal = repr(o) if not o or o != o else o
-            if prim.elementwise and prim.name != "pow" and table.literals and table.literals.get((lasti, prim, k), ()):
-                if table.varies((lasti, prim, k), o):
-                    varying |= 1 << k
-                    parts.append((kind, VARYING))
-                    continue
-            parts.append(kind)
-            parts.append(literal)
+        if dynamic and type(o) is int:
+            varying |= 1 << k
+            parts.append(int)
         else:
-            if type(o) in (list, tuple):
-                o = np.asarray(o)
-            parts.append((o.shape, o.dtype))
-    parts.extend(params.items())
-    if prim.view or prim.multi or params or len(operands) > 2:
+            parts.append(operand_key(o))
+    if params:
+        parts.extend(params.values())
         parts.append(value.shape if not prim.multi else tuple(v.shape for v in value))
     key = tuple(parts)
     site = table.get(key)
     if site is None:
-        if not varying:
-            for k, o in enumerate(operands):
-                if type(o) in SCALARS and prim.elementwise:
-                    table.varies((lasti, prim, k), o)
-        site = new_site(table, key, prim, operands, params, value, frame, varying)
+        if varying or len(operands) != 2 or params or prim.multi:
+            site = new_site(table, key, prim, operands, params, value, frame, varying)
+        else:
+            site = _missed(table, key, prim, operands, value, frame)
     node = _new(site.node_class)
     node.site = site
     node.inputs = tuple(inputs)
@@ -307,8 +314,10 @@ def _record(
     out._value = value
     out._type = site.out_type
     out._edge = node
-    if not site.out_aval.differentiable:
+    if site.out_type is None:
         return plain(value, site.traced)
+    if site.traced:
+        out._traced = True
     node.saved = save(site, operands, out) if site.save_list else ()
     if prim.view:
         make_view(out, prim, operands, params)
@@ -347,10 +356,8 @@ def save(site: Site, operands: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
             if o._inference:
                 raise_inference()
             saved.append(o._cell or cell_of(o))
-        elif type(o) is np.ndarray or isinstance(o, (np.ndarray, list, tuple)):
-            saved.append(np.array(o))
         else:
-            saved.append(o)
+            saved.append(kept(o))
     return tuple(saved)
 
 
@@ -408,7 +415,7 @@ def new_site(
                 literal = o
             else:
                 kinds.append(ARRAY)
-                avals.append(aval_of(np.asarray(o) if type(o) in (list, tuple) else o))
+                avals.append(aval_of(o))
             needs.append(False)
         literals.append(literal)
     if prim.vjps is not None:

@@ -51,7 +51,10 @@ class Site:
         self.values = values
         self.out_aval = out_aval
         self.traced = traced
-        self.out_type: TensorType | None = out_aval.types[3 if traced else 1] if type(out_aval) is Aval else None
+        #: None for several outputs, and for a result whose type carries no gradient
+        self.out_type: TensorType | None = None
+        if type(out_aval) is Aval and out_aval.differentiable:
+            self.out_type = out_aval.types[3 if traced else 1]
         self.code = ref(place[0]) if place else None
         self.lasti = place[1] if place else -1
         self.save_list = save_list(prim, kinds, needs)

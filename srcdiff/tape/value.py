@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -37,16 +36,16 @@ class View:
 class TensorBase(Operand):
     """An array with a place in the graph."""
 
+    # `_edge` is a slot, not in the instance dict: a leaf's AccumulateGrad holds the dict, and must not be reached from it
+    __slots__ = ("__dict__", "__weakref__", "_edge")
+
     _value: Any
     _type: TensorType
-    _edge: Edge
     _storage: Storage | None = None
     _cell: Cell | None = None
     _view: View | None = None
     _traced: bool = False
     _grad: TensorBase | None = None
-    #: weak reference to the leaf's AccumulateGrad
-    _accumulator: ref[AccumulateGrad] | None = None
     _inference: bool = False
     _detached: bool = False
     _requires: bool = False
@@ -62,22 +61,16 @@ class TensorBase(Operand):
 
     def _find_edge(self) -> Edge:
         if self._requires:
-            found = self._accumulator() if self._accumulator is not None else None
-            if found is None:
-                found = AccumulateGrad(self)
-                self._accumulator = ref(found)
-            return found
-        if self._view is not None:
+            self._edge = AccumulateGrad(self)
+        elif self._view is not None:
             from_view(self)
-            return self.__dict__["_edge"]
-        self._edge = None
-        return None
+        else:
+            self._edge = None
+        return self._edge
 
     def _find_type(self) -> TensorType:
-        if self._view is not None and not self._requires and "_edge" not in self.__dict__:
-            from_view(self)
+        needs = self._edge is not None
         value = self._value
-        needs = self._requires or self._edge is not None
         kind = aval(value.shape, value.dtype).types[needs + 2 * self._traced]
         self._type = kind
         return kind

@@ -51,7 +51,7 @@ def reverse(
     nodes = forward.nodes()
     active = active_nodes(nodes, wrt)
     for node in reversed(nodes):
-        if node in active and node in tape.cotangents and node.prim is not None and node not in wrt:
+        if node in active and node in tape.cotangents and node.prim is not None:
             tape.step(node, active)
     program = Program(name or f"{forward.name}_backward", tuple(tape.seeds), tuple(tape.cotangent(node) for node in wrt))
     proxies = {proxy: value for value, proxy in tape.proxies.items()}

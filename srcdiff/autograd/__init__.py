@@ -1,0 +1,1 @@
+"""Backward passes over the tape, and PyTorch's interface to them."""

@@ -1,0 +1,94 @@
+"""One node of the tape, backward: its primitive's rules on its saved values.
+
+`run_step` works on arrays; `record_step` on Tensors, so that what it does is recorded and can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from srcdiff.errors import AutogradError, NotDifferentiableError
+from srcdiff.ops.structural import fit
+from srcdiff.origin import where
+from srcdiff.tape import record
+from srcdiff.tape.node import FREED_MESSAGE, GradNode, saved_value, stale_message
+from srcdiff.tape.site import ARRAY, OUT, STATIC, TENSOR, Site
+
+
+def _operands(node: GradNode, site: Site) -> tuple[list[Any], Any]:
+    """Operands and result as rules take them: what is saved as arrays, what is not as avals, literals as numbers."""
+    operands: list[Any] = list(site.avals)
+    for k, kind in enumerate(site.kinds):
+        if kind is STATIC:
+            operands[k] = site.values[k]
+    out: Any = site.out_aval
+    for position, k in enumerate(site.save_list):
+        if k != OUT:
+            operands[k] = saved_value(node, position)
+        elif site.prim.multi:
+            saved_value(node, position)
+            out = tuple(saved_item(node, position, j) for j in range(len(site.out_aval)))
+        else:
+            out = saved_value(node, position)
+    return operands, out
+
+
+def saved_item(node: GradNode, position: int, j: int) -> Any:
+    """Output j of an operation that saved all its outputs."""
+    if node.saved is None:
+        raise AutogradError(FREED_MESSAGE)
+    cell = node.saved[position][j]
+    try:
+        return cell.array
+    except AttributeError:
+        raise AutogradError(stale_message(node, cell)) from None
+
+
+def run_step(node: GradNode, ct: Any) -> list[Any]:
+    """The cotangents of a node's operands, as arrays, None where there is none. `ct` is a tuple for several outputs."""
+    site = node.site
+    operands, out = _operands(node, site)
+    return _apply(site, node, ct, out, operands)
+
+
+def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any]) -> list[Any]:
+    prim = site.prim
+    results: list[Any] = []
+    for k, edge in enumerate(node.inputs):
+        if edge is None or not site.needs[k]:
+            results.append(None)
+            continue
+        rule = prim.rule(k)
+        if rule is None:
+            place = site.place()
+            raise NotDifferentiableError(
+                f"{prim.name} has no derivative with respect to {prim.operand_name(k)}{prim.reason and ': ' + prim.reason}"
+                + (f", recorded at {where(*place)}" if place else "")
+            )
+        made = rule(ct, out, *operands, **site.params)
+        results.append(None if made is None else fit(made, site.avals[k]))
+    return results
+
+
+def record_step(node: GradNode, ct: Any) -> list[Any]:
+    """The same on Tensors: `ct` is a Tensor (or a tuple of them), saved values come back with their place in the graph."""
+    site = node.site
+    operands, out = _operands(node, site)
+    for k in site.save_list:
+        if k == OUT:
+            if site.prim.multi:
+                out = tuple(_tensor(v, (node, j), site.traced) for j, v in enumerate(out))
+            else:
+                out = _tensor(out, node, site.traced)
+        elif site.kinds[k] is TENSOR:
+            operands[k] = _tensor(operands[k], node.inputs[k], site.traced)
+        elif site.kinds[k] is ARRAY:
+            operands[k] = operands[k]
+    return _apply(site, node, ct, out, operands)
+
+
+def _tensor(value: Any, edge: Any, traced: bool) -> Any:
+    tensor = record.plain(value, traced)
+    if edge is not None:
+        tensor._edge = edge
+    return tensor

@@ -1,0 +1,129 @@
+"""The backward pass, node by node: for graphs seen for the first time, for hooks and the like, and for create_graph.
+
+Guarantees: nodes run in the reverse of their order of creation, each once, after all its cotangents have been added up;
+gradients reach leaves only after the whole pass has succeeded; there is no recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from srcdiff.autograd.hooks import after_node, before_node
+from srcdiff.autograd.step import record_step, run_step
+from srcdiff.errors import AutogradError
+from srcdiff.tape.lower import collect, edge_node, leading_to
+from srcdiff.tape.modes import modes
+from srcdiff.tape.node import AccumulateGrad, Edge, GradNode, MarkedSite
+from srcdiff.tape.site import Place
+
+
+def walk(
+    roots: Sequence[Edge],
+    cts: Sequence[Any],
+    wanted: Sequence[Edge] | None,
+    *,
+    retain: bool,
+    create_graph: bool,
+    nodes: Sequence[GradNode] | None = None,
+) -> tuple[list[Any], list[tuple[GradNode, Any]]]:
+    """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of leaf
+    node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
+    """
+    if nodes is None:
+        nodes = collect(roots)
+    needed = None if wanted is None else leading_to(nodes, wanted)
+    captured: dict[tuple[int, int], Any] = {}
+    targets = {} if wanted is None else {_key(edge): edge for edge in wanted if edge is not None}
+    capturing = {key[0] for key in targets}
+    pending: dict[int, Any] = {}
+    for edge, ct in zip(roots, cts, strict=True):
+        _add(pending, edge, ct)
+    arriving: list[tuple[GradNode, Any]] = []
+    step = _recorded if create_graph else run_step
+    with np.errstate(all="ignore"):
+        for node in reversed(nodes):
+            key = id(node)
+            if key not in pending or (needed is not None and key not in needed):
+                continue
+            ct = pending.pop(key)
+            marked = type(node.site) is MarkedSite
+            if marked:
+                ct = before_node(node, ct, create_graph)
+            if key in capturing:
+                for which in targets:
+                    if which[0] == key:
+                        captured[which] = ct.get(which[1]) if type(ct) is dict else ct
+            if node.site.prim is None and not hasattr(node, "apply"):
+                if wanted is None and type(node) is AccumulateGrad:
+                    arriving.append((node, ct))
+                continue
+            if wanted is not None and not _leads_on(node, needed):
+                continue
+            results = _run(node, ct, step, create_graph)
+            if marked:
+                results = after_node(node, results, ct, create_graph)
+            if not retain and node.saved:
+                node.saved = None
+            for edge, made in zip(node.inputs, results, strict=True):
+                if edge is not None and made is not None:
+                    _add(pending, edge, made)
+    if wanted is None:
+        return [], arriving
+    return [None if edge is None else captured.get(_key(edge)) for edge in wanted], []
+
+
+def _key(edge: Edge) -> tuple[int, int]:
+    return (id(edge[0]), edge[1]) if type(edge) is tuple else (id(edge), 0)
+
+
+def _leads_on(node: GradNode, needed: set[int] | None) -> bool:
+    return needed is None or any(e is not None and id(edge_node(e)) in needed for e in node.inputs)
+
+
+def _add(pending: dict[int, Any], edge: Edge, ct: Any) -> None:
+    if type(edge) is tuple:
+        parts = pending.setdefault(id(edge[0]), {})
+        before = parts.get(edge[1])
+        parts[edge[1]] = ct if before is None else before + ct
+    else:
+        before = pending.get(id(edge))
+        pending[id(edge)] = ct if before is None else before + ct
+
+
+def _run(node: GradNode, ct: Any, step: Callable[[GradNode, Any], list[Any]], create_graph: bool) -> list[Any]:
+    apply = getattr(node, "apply", None)
+    if apply is not None:
+        return apply(ct, create_graph)  # type: ignore[no-any-return]
+    if type(ct) is dict:
+        ct = tuple(ct.get(k) for k in range(len(node.site.out_aval)))
+    results = step(node, ct)
+    if modes.anomaly and modes.anomaly_check_nan:
+        check_nan(node, results)
+    return results
+
+
+def _recorded(node: GradNode, ct: Any) -> list[Any]:
+    """A step on Tensors; what it records belongs to the place of the node itself."""
+    before = modes.place
+    place = node.site.place()
+    if place is not None:
+        modes.place = Place(*place)
+    try:
+        return record_step(node, ct)
+    finally:
+        modes.place = before
+
+
+def check_nan(node: GradNode, results: Sequence[Any]) -> None:
+    """Anomaly mode: name the function that made the first NaN."""
+    for k, made in enumerate(results):
+        value = getattr(made, "_value", made)
+        if value is not None and np.any(np.isnan(value)):
+            trace = node.options.trace
+            raise AutogradError(
+                f"Function '{node.name()}' returned nan values in its {k}th output."
+                + (f"\nIt was recorded here:\n{trace}" if trace else "")
+            )

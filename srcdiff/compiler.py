@@ -1,0 +1,168 @@
+"""The pipeline from a recorded graph to a generated backward function. Read `compile_backward` first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from srcdiff import runtime
+from srcdiff.aval import aval
+from srcdiff.codegen.emit import emit
+from srcdiff.codegen.loader import load
+from srcdiff.config import Options
+from srcdiff.core.builder import interpret, item
+from srcdiff.core.program import Node, Program, Source
+from srcdiff.errors import CompileError
+from srcdiff.origin import Origin, describe
+from srcdiff.tape.lower import Lowered, Slot, collect, edge_node, leading_to, lower
+from srcdiff.tape.matcher import Matcher, make_matcher
+from srcdiff.tape.node import AccumulateGrad, Edge, GradNode, InputNode
+from srcdiff.transform.reverse import Reversed, reverse
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Executable:
+    """A compiled backward pass: `match` finds its saved values in a graph, `run` turns cotangents and them into gradients.
+
+    `targets[k]` says what output k belongs to: a position in `wanted`, or in the leaves that `match` returns.
+    """
+
+    match: Matcher
+    run: Callable[..., tuple[Any, ...]]
+    source: str
+    forward: Program
+    program: Program
+    targets: tuple[int, ...]
+    #: outputs that may share memory with an input or with each other, and must be copied before the user gets them
+    shared: tuple[bool, ...]
+    saved_bytes: int
+    #: whether division, log and the like may warn where the user's forward did not
+    quiet: bool
+
+
+def compile_backward(
+    roots: Sequence[Edge], wanted: Sequence[Edge] | None, options: Options, nodes: Sequence[GradNode] | None = None
+) -> Executable:
+    """Compile the backward pass from `roots` to `wanted` (None: to all leaves that accumulate)."""
+    if nodes is None:
+        nodes = collect(roots)
+    needed = None if wanted is None else leading_to(nodes, wanted)
+    inner = nodes if needed is None else [node for node in nodes if id(node) in needed]
+    lowered = lower_graph(inner, roots)
+    targets, edges = _targets(inner, wanted)
+    wrt = [_value(lowered, inner, edge) for edge in edges]
+    reversed_ = reverse(lowered.program, wrt, lowered.slots.keys())
+    program = simplify(reversed_.program)
+    source = emit(program, header(lowered.program, program, reversed_))
+    position = {id(node): k for k, node in enumerate(nodes)}
+    slots = [_renumber(lowered.slots[value], inner, position) for value in reversed_.saved]
+    leaves = [position[id(edge_node(edge))] for edge in edges] if wanted is None else []
+    match = make_matcher(nodes, roots, wanted, slots, leaves, needed)
+    return Executable(
+        match, runner(program, source, options), source, lowered.program, program, targets, _shared(program),
+        sum(value.aval.nbytes for value in reversed_.saved), _may_warn(program),
+    )  # fmt: skip
+
+
+def simplify(program: Program) -> Program:
+    """All passes over a backward program."""
+    return program
+
+
+def runner(program: Program, source: str, options: Options) -> Callable[..., Any]:
+    """The function that runs a program: generated, or interpreted if the options say so."""
+    if options.backend == "interpret":
+        return lambda *values: interpret(program, values)
+    return load(source, program.name, program.name, {"np": np, "rt": runtime})
+
+
+def header(forward: Program, program: Program, reversed_: Reversed) -> str:
+    """The docstring of a generated function."""
+    return f"Gradients of {forward.name}."
+
+
+# ------------------------------------------------------------------------------------------------------------- details
+
+
+def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
+    """The forward program of these nodes, with the user's names."""
+    origins = {node: origin_of(node) for node in nodes if node.site.prim is not None}
+    sources = {node: Source(o.target, o.file, o.line, o.text) for node, o in origins.items() if o is not None}
+    names = {node: o.operands for node, o in origins.items() if o is not None}
+    avals = {}
+    for node in nodes:
+        if node.site.prim is not None:
+            for k, edge in enumerate(node.inputs):
+                if edge is None or type(edge) is tuple or edge.site.prim is not None:
+                    continue
+                avals.setdefault(edge, node.site.avals[k])
+                known = names.get(node, ())
+                if edge not in sources and k < len(known) and known[k]:
+                    sources[edge] = Source(known[k])
+        elif isinstance(node, InputNode) and node.name_:
+            sources[node] = Source(node.name_)
+    for node in nodes:
+        if node.site.prim is None and node not in avals:
+            value = node.variable._value if isinstance(node, AccumulateGrad) else None
+            avals[node] = aval(value.shape, value.dtype) if value is not None else aval((), np.dtype(np.float64))
+    return lower(nodes, roots, avals, sources, program_name(roots, origins), names)
+
+
+def origin_of(node: GradNode) -> Origin | None:
+    """Where a node was recorded."""
+    place = node.site.place()
+    return None if place is None else describe(*place)
+
+
+def program_name(roots: Sequence[Edge], origins: dict[GradNode, Origin | None]) -> str:
+    """What the generated function is called after: the user's function, or the variable that holds the root."""
+    origin = origins.get(edge_node(roots[0]))
+    if origin is None:
+        return "program"
+    if origin.function.isidentifier():
+        return origin.function
+    return origin.target or ("function" if origin.function == "<lambda>" else "program")
+
+
+def _targets(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> tuple[tuple[int, ...], list[Edge]]:
+    """Positions and edges of the values whose gradients the program returns."""
+    if wanted is None:
+        leaves = [node for node in nodes if type(node) is AccumulateGrad]
+        return tuple(range(len(leaves))), list(leaves)
+    present = {id(node) for node in nodes}
+    found = [(k, e) for k, e in enumerate(wanted) if e is not None and id(edge_node(e)) in present]
+    return tuple(k for k, _ in found), [e for _, e in found]
+
+
+def _value(lowered: Lowered, nodes: Sequence[GradNode], edge: Edge) -> Node:
+    value = lowered.values[[id(node) for node in nodes].index(id(edge_node(edge)))]
+    return item(value, edge[1]) if type(edge) is tuple else value  # type: ignore[no-any-return]
+
+
+def _renumber(slot: Slot, inner: Sequence[GradNode], position: dict[int, int]) -> Slot:
+    return Slot(position[id(inner[slot.node])], slot.position, slot.output, slot.cell)
+
+
+def _shared(program: Program) -> tuple[bool, ...]:
+    """Which outputs are an input, a view, or returned twice."""
+    flags = []
+    for k, out in enumerate(program.outputs):
+        alias = out is not None and (out.prim is None or out.prim.view or out in program.outputs[:k])
+        flags.append(bool(alias))
+    return tuple(flags)
+
+
+_SINGULAR = frozenset({"div", "pow", "log", "sqrt"})
+
+
+def _may_warn(program: Program) -> bool:
+    return any(node.prim is not None and node.prim.name in _SINGULAR for node in program.nodes())
+
+
+def check(condition: bool, message: str) -> None:
+    """Raise CompileError unless the condition holds."""
+    if not condition:
+        raise CompileError(message)

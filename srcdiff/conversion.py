@@ -1,0 +1,105 @@
+"""Leaving the graph: conversions of a Tensor to Python and NumPy values, and what is refused so that no gradient is lost.
+
+Eager tensors convert as in PyTorch. A value under differentiation by `sd.grad` and its relatives does not convert silently: a
+derivative was asked for and would be lost; `sd.detach(x)` says that it is meant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import AutogradError, GradientLostError
+from srcdiff.origin import where
+from srcdiff.tape.modes import modes
+from srcdiff.tape.site import user_place
+from srcdiff.tape.value import TensorBase
+
+
+def lost(what: str, instead: str) -> GradientLostError:
+    """The refusal of a conversion that would lose a gradient, with the user's line."""
+    return GradientLostError(f"{what} would lose the gradient, at {where(*user_place(3))}: {instead}")
+
+
+class Conversions(TensorBase):
+    """Methods that give plain Python or NumPy values."""
+
+    def _leaving(self, what: str) -> Any:
+        """The value, if it may leave the graph."""
+        if self._traced and self._edge is not None and modes.grad:
+            raise lost(what, "use NumPy functions on the value, or sd.detach(x) if no derivative is wanted")
+        return self._value
+
+    def _one(self, what: str) -> Any:
+        value = self._leaving(what)
+        if value.size != 1:
+            raise AutogradError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
+        return value
+
+    def item(self, *args: Any) -> Any:
+        """The one element as a Python number."""
+        if args:
+            return self._leaving("item()").item(*args)
+        return self._one("item()").item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._leaving("tolist()").tolist()
+
+    def __float__(self) -> float:
+        return float(self._one("float()").item())
+
+    def __int__(self) -> int:
+        return int(self._one("int()").item())
+
+    def __complex__(self) -> complex:
+        return complex(self._one("complex()").item())
+
+    def __index__(self) -> int:
+        value = self._one("using it as an index")
+        if value.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(value.item())
+
+    def __bool__(self) -> bool:
+        value = self._value
+        if value.size != 1:
+            if value.size == 0:
+                raise AutogradError("Boolean value of Tensor with no values is ambiguous")
+            raise AutogradError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(value.item())
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self._value.ndim == 0:
+            return format(self._value.item(), spec)
+        raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The ndarray itself, sharing memory. Raises for tensors that require grad while recording, as PyTorch does."""
+        if self._edge is not None and modes.grad and not force:
+            if self._traced:
+                raise lost("numpy()", "use sd.detach(x) if no derivative is wanted")
+            raise AutogradError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self._edge is not None and modes.grad:
+            if self._traced:
+                raise lost(
+                    "converting a value under differentiation to a plain array (np.asarray, np.array, assignment into an array)",
+                    "use np.stack or np.concatenate to build arrays of traced values, np.zeros_like(x) for a buffer to "
+                    "write to, or sd.detach(x) if no derivative is wanted",
+                )
+            raise GradientLostError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
+                f"(np.asarray or np.array at {where(*user_place(2))}; to build a tensor of tensors use np.stack)"
+            )
+        array = self._array
+        if copy is False and dtype is not None and array.dtype != dtype:
+            raise ValueError("unable to avoid a copy while changing the dtype")
+        return np.array(array, dtype=dtype) if copy else np.asarray(array, dtype=dtype)

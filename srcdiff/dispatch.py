@@ -1,0 +1,92 @@
+"""NumPy's protocols: what `np.f(tensor)` and `np.add.reduce(tensor)` call. Nothing is ignored: a function, method or keyword that is
+not covered raises UnsupportedError with its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import UnsupportedError
+from srcdiff.functions import catalogue  # noqa: F401
+from srcdiff.functions.dispatch import FUNCTIONS, UFUNCS, operand
+from srcdiff.functions.ufuncs import UFUNC_FUNCTIONS, UFUNC_METHODS, register_scipy
+from srcdiff.inplace import write
+from srcdiff.origin import where
+from srcdiff.tape.site import user_place
+from srcdiff.tape.value import TensorBase
+
+
+def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function on Tensors; `out=` is a write into `out`."""
+    implementation = FUNCTIONS.get(func)
+    if implementation is None:
+        raise UnsupportedError(f"{_name(func)} is not supported on Tensors, at {where(*user_place(3))}")
+    out = kwargs.get("out")
+    if "out" in kwargs:
+        kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+    try:
+        result = implementation(*args, **kwargs)
+    except TypeError as error:
+        if "argument" in str(error) and implementation.__name__ in str(error):
+            raise UnsupportedError(f"{_name(func)}: {error}, at {where(*user_place(3))}") from None
+        raise
+    return result if out is None else write_out(out, result, _name(func))
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc, or a method of one, with whatever keywords."""
+    out = kwargs.pop("out", None)
+    if isinstance(out, tuple):
+        out = out[0] if len(out) == 1 else out
+    name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    if method == "__call__":
+        prim = UFUNCS.get(ufunc)
+        if prim is None and ufunc not in UFUNC_FUNCTIONS and register_scipy(ufunc):
+            prim = UFUNCS.get(ufunc)
+        function: Any = prim if prim is not None else UFUNC_FUNCTIONS.get(ufunc)
+        if function is None:
+            raise UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(3))}")
+        result = _elementwise(function, name, [operand(x) for x in inputs], out, **kwargs)
+    else:
+        function = UFUNC_METHODS.get((ufunc, method))
+        if function is None:
+            raise UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(3))}")
+        result = function(*inputs, **kwargs)
+    return result if out is None else write_out(out, result, name)
+
+
+def _elementwise(
+    function: Any, name: str, inputs: list[Any], out: Any, where: Any = True, dtype: Any = None, casting: str = "same_kind",
+    order: str = "K", subok: bool = True, **rest: Any,
+) -> Any:  # fmt: skip
+    if rest:
+        raise UnsupportedError(f"{name}: keywords {sorted(rest)} are not supported")
+    if dtype is not None:
+        inputs = [x.astype(dtype) if hasattr(x, "astype") else x for x in inputs]
+    result = function(*inputs)
+    if where is not True:
+        if out is None:
+            raise UnsupportedError(f"{name}: where= without out= leaves elements undefined")
+        result = np.where(where, result, out)
+    return result
+
+
+def write_out(out: Any, result: Any, name: str) -> Any:
+    """Put a result where `out=` says."""
+    if isinstance(out, tuple):
+        return tuple(o if o is None else write_out(o, r, name) for o, r in zip(out, result, strict=True))
+    if isinstance(out, TensorBase):
+        return write(out, result)
+    if isinstance(result, TensorBase) and result._edge is not None:
+        raise UnsupportedError(
+            f"{name}: out= is a plain array, which cannot hold a gradient, at {where(*user_place(4))}; "
+            "make it with np.zeros_like or np.empty_like of a traced value"
+        )
+    out[...] = result._value if isinstance(result, TensorBase) else result
+    return out
+
+
+def _name(func: Any) -> str:
+    module = getattr(func, "__module__", "numpy") or "numpy"
+    return f"{module.replace('numpy', 'np', 1)}.{getattr(func, '__name__', func)}"

@@ -1,0 +1,136 @@
+"""Generated matchers: straight-line code that checks a graph against a known one and collects its saved values.
+
+`match(root..., wanted, free)` returns `(leaves, values)` if the graph below the roots has the signature the matcher was
+made for, else None. It checks sites, output numbers and shared inputs by identity; it refuses freed nodes and
+overwritten saved values, which the walk then reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from srcdiff.tape.lower import Slot
+from srcdiff.tape.node import Edge, GradNode
+from srcdiff.tape.site import OUT, TENSOR
+
+Matcher = Callable[..., Any]
+
+
+def make_matcher(
+    nodes: Sequence[GradNode],
+    roots: Sequence[Edge],
+    wanted: Sequence[Edge] | None,
+    slots: Sequence[Slot],
+    leaves: Sequence[int],
+    needed: Any,
+) -> Matcher:
+    """A matcher for this graph. `slots` are the values to return, `leaves` the numbers of the leaves to return.
+
+    With `wanted`, a wanted node that is part of the graph must be found at the same position again, and nowhere else. Nodes
+    whose id is not in `needed` (None: all are) are checked, but neither read nor freed.
+    """
+    number = {id(node): k for k, node in enumerate(nodes)}
+    text = ["def match(roots, wanted, free):", " try:"]
+    namespace: dict[str, Any] = {}
+    bound: set[int] = set()
+
+    def bind(edge: Edge, variable: str) -> None:
+        """Statements that bind or check the node behind the edge held in `variable`."""
+        if type(edge) is tuple:
+            text.append(f"  if {variable}[1] != {edge[1]}: return None")
+            variable = f"{variable}[0]"
+        k = number[id(edge[0] if type(edge) is tuple else edge)]
+        if k in bound:
+            text.append(f"  if n{k} is not {variable}: return None")
+        else:
+            bound.add(k)
+            text.append(f"  n{k} = {variable}")
+
+    if wanted is not None:
+        text.append("  wanted_nodes = [e[0] if type(e) is tuple else e for e in wanted]")
+    for j, edge in enumerate(roots):
+        text.append(f"  r = roots[{j}]")
+        bind(edge, "r")
+    wanted_numbers = {} if wanted is None else {
+        number[id(e[0] if type(e) is tuple else e)]: j
+        for j, e in enumerate(wanted)
+        if id(e[0] if type(e) is tuple else e) in number
+    }
+    values: dict[Slot, str] = {}
+    freed: list[str] = []
+    by_node: dict[int, list[Slot]] = {}
+    for slot in slots:
+        by_node.setdefault(slot.node, []).append(slot)
+    for k in range(len(nodes) - 1, -1, -1):
+        node = nodes[k]
+        site = node.site
+        namespace[f"S{k}"] = site
+        text.append(f"  if n{k}.site is not S{k}: return None")
+        if k in wanted_numbers:
+            j = wanted_numbers[k]
+            item = f"wanted[{j}][0]" if type(wanted[j]) is tuple else f"wanted[{j}]"  # type: ignore[index]
+            text.append(f"  if n{k} is not {item}: return None")
+        elif wanted is not None and (site.prim is None or id(node) not in needed):
+            text.append(f"  if n{k} in wanted_nodes: return None")
+        _inputs(text, node, k, number, bound, bind)
+        if site.prim is not None and site.save_list and (needed is None or id(node) in needed):
+            _saved(text, site, k, by_node.get(k, ()), values)
+            freed.append(f"n{k}.saved = None")
+    text.append("  if free:")
+    text.extend(f"   {line}" for line in freed)
+    if not freed:
+        text.append("   pass")
+    listed = "".join(f"n{k}, " for k in leaves)
+    collected = "".join(f"{values[slot]}, " for slot in slots)
+    text.append(f"  return ({listed}), ({collected})")
+    text.append(" except (AttributeError, TypeError, ValueError, IndexError):")
+    text.append("  return None")
+    exec(compile("\n".join(text), "<srcdiff matcher>", "exec"), namespace)
+    return namespace.pop("match")  # type: ignore[no-any-return]
+
+
+def _inputs(
+    text: list[str], node: GradNode, k: int, number: dict[int, int], bound: set[int], bind: Callable[[Edge, str], None]
+) -> None:
+    edges = node.inputs
+    if not any(edge is not None and id(edge[0] if type(edge) is tuple else edge) in number for edge in edges):
+        return
+    targets, later = [], []
+    here: set[int] = set()
+    for j, edge in enumerate(edges):
+        if edge is None or id(edge[0] if type(edge) is tuple else edge) not in number:
+            targets.append("_")
+            continue
+        m = number.get(id(edge))
+        if type(edge) is not tuple and m not in bound and m not in here:
+            here.add(m)  # type: ignore[arg-type]
+            targets.append(f"n{m}")
+        else:
+            targets.append(f"e{j}")
+            later.append((edge, f"e{j}"))
+    text.append(f"  {', '.join(targets)}{',' if len(targets) == 1 else ''} = n{k}.inputs")
+    bound |= here
+    for edge, variable in later:
+        bind(edge, variable)
+
+
+def _saved(text: list[str], site: Any, k: int, wanted: Sequence[Slot], values: dict[Slot, str]) -> None:
+    """Collect what is wanted; touch the other cells, so that a stale one is noticed as eager execution would."""
+    chosen = {(slot.position, slot.output): slot for slot in wanted}
+    variables = [f"c{k}_{p}" for p in range(len(site.save_list))]
+    text.append(f"  {', '.join(variables)}{',' if len(variables) == 1 else ''} = n{k}.saved")
+    for p, operand in enumerate(site.save_list):
+        cell = operand == OUT or site.kinds[operand] is TENSOR
+        outputs = range(len(site.out_aval)) if operand == OUT and site.prim.multi else (None,)
+        for output in outputs:
+            place = variables[p] if output is None else f"{variables[p]}[{output}]"
+            slot = chosen.get((p, output))
+            if slot is None:
+                if cell:
+                    text.append(f"  {place}.array")
+            elif cell:
+                values[slot] = f"v{k}_{p}" if output is None else f"v{k}_{p}_{output}"
+                text.append(f"  {values[slot]} = {place}.array")
+            else:
+                values[slot] = place

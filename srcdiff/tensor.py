@@ -1,0 +1,153 @@
+"""`Tensor`: one ndarray with a place in the graph.
+
+This module has what makes it an array for Python and NumPy: operators, `__array_ufunc__`, `__array_function__`, conversions. Its
+methods come from `array_methods` (NumPy's), `torch_methods` (PyTorch's), `inplace` (all that writes) and `autograd.tensor_api`
+(what concerns gradients, added when that package is imported).
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from srcdiff.array_methods import ArrayMethods
+from srcdiff.conversion import Conversions
+from srcdiff.core.primitive import REGISTRY, Primitive
+from srcdiff.dispatch import call_function, call_ufunc
+from srcdiff.functions.dispatch import UFUNCS
+from srcdiff.functions.indexing import getitem
+from srcdiff.ops import catalogue  # noqa: F401
+from srcdiff.inplace import InPlace
+from srcdiff.printing import format_tensor
+from srcdiff.size import Size
+from srcdiff.tape import record
+from srcdiff.tape.record import binary, record1, record2, reflected, unary
+from srcdiff.tape.value import TensorBase
+from srcdiff.torch_methods import TorchMethods
+
+_getframe = sys._getframe
+
+
+class Tensor(Conversions, InPlace, TorchMethods, ArrayMethods, TensorBase):
+    """An array with a place in the graph. `Tensor(data)` copies data into a float tensor of the default dtype, as in PyTorch;
+    `sd.tensor` is the usual way to make one."""
+
+    __hash__ = object.__hash__
+
+    def _bind(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return record.record(prim, operands, params, _getframe(1))
+
+    # ------------------------------------------------------------------------------------------------- as an array
+
+    @property
+    def shape(self) -> Any:
+        """The shape."""
+        return Size(self._value.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype."""
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        if not self._value.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._value)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._value.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[k] for k in range(len(self._value))])
+
+    def __contains__(self, x: Any) -> bool:
+        return bool(np.any(np.equal(self._value, x._value if isinstance(x, TensorBase) else x)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(self, index)
+
+    # -------------------------------------------------------------------------------------------------- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        prim = UFUNCS.get(ufunc)
+        if prim is not None and method == "__call__" and not kwargs:
+            try:
+                if len(inputs) == 1:
+                    return record1(prim, inputs[0], ufunc(inputs[0]._value), _getframe(1))
+                x, y = inputs
+                value = ufunc(
+                    x._value if isinstance(x, TensorBase) else x, y._value if isinstance(y, TensorBase) else y
+                )
+            except (TypeError, ValueError) as error:
+                raise record.explain(error, prim, inputs) from error
+            if (type(x) is list or type(x) is tuple) or (type(y) is list or type(y) is tuple):
+                x, y = (np.asarray(v) if type(v) in (list, tuple) else v for v in (x, y))
+            return record2(prim, x, y, value, _getframe(1))
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return call_function(func, args, kwargs)
+
+    # ----------------------------------------------------------------------------------------------------------- operators
+
+    __add__ = binary(REGISTRY["add"], operator.add)
+    __radd__ = reflected(REGISTRY["add"], operator.add)
+    __sub__ = binary(REGISTRY["sub"], operator.sub)
+    __rsub__ = reflected(REGISTRY["sub"], operator.sub)
+    __mul__ = binary(REGISTRY["mul"], operator.mul)
+    __rmul__ = reflected(REGISTRY["mul"], operator.mul)
+    __truediv__ = binary(REGISTRY["div"], operator.truediv)
+    __rtruediv__ = reflected(REGISTRY["div"], operator.truediv)
+    __floordiv__ = binary(REGISTRY["floor_divide"], operator.floordiv)
+    __rfloordiv__ = reflected(REGISTRY["floor_divide"], operator.floordiv)
+    __mod__ = binary(REGISTRY["remainder"], operator.mod)
+    __rmod__ = reflected(REGISTRY["remainder"], operator.mod)
+    __matmul__ = binary(REGISTRY["matmul"], operator.matmul)
+    __rmatmul__ = reflected(REGISTRY["matmul"], operator.matmul)
+    __pow__ = binary(REGISTRY["pow"], operator.pow)
+    __rpow__ = reflected(REGISTRY["pow"], operator.pow)
+    __neg__ = unary(REGISTRY["neg"], operator.neg)
+    __abs__ = unary(REGISTRY["abs"], operator.abs)
+    __invert__ = unary(REGISTRY["invert"], operator.invert)
+    __and__ = binary(REGISTRY["bitwise_and"], operator.and_)
+    __rand__ = reflected(REGISTRY["bitwise_and"], operator.and_)
+    __or__ = binary(REGISTRY["bitwise_or"], operator.or_)
+    __ror__ = reflected(REGISTRY["bitwise_or"], operator.or_)
+    __xor__ = binary(REGISTRY["bitwise_xor"], operator.xor)
+    __rxor__ = reflected(REGISTRY["bitwise_xor"], operator.xor)
+    __lshift__ = binary(REGISTRY["left_shift"], operator.lshift)
+    __rshift__ = binary(REGISTRY["right_shift"], operator.rshift)
+    __lt__ = binary(REGISTRY["less"], operator.lt)
+    __le__ = binary(REGISTRY["less_equal"], operator.le)
+    __gt__ = binary(REGISTRY["greater"], operator.gt)
+    __ge__ = binary(REGISTRY["greater_equal"], operator.ge)
+    __eq__ = binary(REGISTRY["equal"], operator.eq)
+    __ne__ = binary(REGISTRY["not_equal"], operator.ne)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __repr__(self) -> str:
+        return format_tensor(self._array, suffixes=self._suffixes())
+
+    def _suffixes(self) -> list[str]:
+        if self._requires:
+            return ["requires_grad=True"]
+        edge = self._edge
+        if edge is None:
+            return []
+        return [f"grad_fn=<{type(edge[0] if type(edge) is tuple else edge).__name__}>"]
+
+
+record.set_tensor_class(Tensor)
