@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 
 from srcdiff.runtime_arrays import (  # noqa: F401
-    cofactor,
-    cofactor_tangent,
-    coincide,
     diagonal_scatter,
     index_add,
     index_set,
@@ -19,8 +16,17 @@ from srcdiff.runtime_arrays import (  # noqa: F401
     scatter,
     scatter_along_axis,
     set_along_axis,
-    solve_triangular,
     unbind,
+)
+from srcdiff.runtime_linalg import (  # noqa: F401
+    cofactor,
+    cofactor_tangent,
+    coincide,
+    eig,
+    expm,
+    recovered,
+    solve_triangular,
+    unknown,
 )
 from srcdiff.runtime_math import (  # noqa: F401
     attains,

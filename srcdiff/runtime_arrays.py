@@ -1,4 +1,4 @@
-"""Helpers of `runtime` for selecting, scattering and decomposing arrays; reached as `rt.name` like all others."""
+"""Helpers of `runtime` for selecting, scattering and cutting arrays; reached as `rt.name` like all others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = Any
 Shape = tuple[int, ...]
 
 
-# ------------------------------------------------------------------------------------------------ indexing and its adjoints
+# ------------------------------------------------------------------------------------------- indexing and its adjoints
 
 
 def index_set(x: Array, index: Any, value: Array) -> Array:
@@ -22,7 +22,7 @@ def index_set(x: Array, index: Any, value: Array) -> Array:
 
 
 def index_add(x: Array, index: Any, value: Array, unique: bool) -> Array:
-    """A copy of `x` with `value` added at `index`, repeated entries adding up (`unique` promises that there are none)."""
+    """A copy of `x` with `value` added at `index`, repeated ones adding up; `unique` promises there are none."""
     out = np.array(x)
     if unique:
         out[index] += value
@@ -34,8 +34,8 @@ def index_add(x: Array, index: Any, value: Array, unique: bool) -> Array:
 def scatter(value: Array, index: Any, shape: Shape, unique: bool) -> Array:
     """Zeros of `shape` with `value` added at `index`: the adjoint of `x[index]`.
 
-    `unique` promises that no element is selected twice, so that assignment does it. Repeated entries are added up in their
-    order; for more than a few this counts flat positions (`np.bincount`), some three times faster than `np.add.at`.
+    `unique` promises that no element is selected twice, so that assignment does it. Repeated entries are added up in
+    their order; for more than a few `np.bincount` of flat positions does it, up to three times faster than `np.add.at`.
     """
     if unique:
         out = np.zeros(shape, value.dtype)
@@ -118,64 +118,3 @@ def overlap_add(x: Array, shape: Shape, axis: tuple[int, ...]) -> Array:
             where[a] = slice(first[a], first[a] + x.shape[a])
         out[tuple(where)] += x[(..., *offset)]
     return out
-
-
-# ------------------------------------------------------------------------------------------------------ linear algebra
-
-
-def solve_triangular(x: Array, y: Array, lower: bool, unit: bool) -> Array:
-    """The solution z of `tril(x) @ z = y` (`triu` if not lower), with ones on the diagonal if `unit`. y is a matrix."""
-    a = np.tril(x) if lower else np.triu(x)
-    if unit:
-        n = np.arange(a.shape[-1])
-        a[..., n, n] = 1
-    return np.linalg.solve(a, y)
-
-
-def cofactor(x: Array) -> Array:
-    """The matrix of cofactors, det(x) * inv(x).T where that exists; finite for every matrix.
-
-    From x = u diag(s) v the cofactors are cof(u) diag(prod of the other s) cof(v), with cof(u) = det(u) conj(u).
-    """
-    u, s, v = np.linalg.svd(x)
-    return (_cofactor_of_unitary(u) * _products_without(s, 1)[..., None, :]) @ _cofactor_of_unitary(v)
-
-
-def cofactor_tangent(x: Array, t: Array) -> Array:
-    """The derivative of `cofactor` at x in direction t; finite for every matrix.
-
-    With x = u diag(s) v and c = u^H t v^H: of a diagonal matrix entry (i, i) changes by the sum over j != i of
-    c[j, j] times the product of all s but i and j, entry (i, j) by -c[j, i] times that product.
-    """
-    u, s, v = np.linalg.svd(x)
-    c = np.conj(np.swapaxes(u, -1, -2)) @ t @ np.conj(np.swapaxes(v, -1, -2))
-    others = _products_without(s, 2)
-    n = np.arange(s.shape[-1])
-    change = -others * np.swapaxes(c, -1, -2)
-    change[..., n, n] = (others @ c[..., n, n][..., None])[..., 0]
-    return _cofactor_of_unitary(u) @ change @ _cofactor_of_unitary(v)
-
-
-def _cofactor_of_unitary(u: Array) -> Array:
-    return np.linalg.det(u)[..., None, None] * np.conj(u)
-
-
-def _products_without(s: Array, count: int) -> Array:
-    """Products over the last axis without element i, or for count 2 without i and j (0 where i = j)."""
-    n = s.shape[-1]
-    if count == 1:
-        without = np.where(np.eye(n, dtype=bool), 1.0, s[..., None, :])
-        return np.prod(without, axis=-1).astype(s.dtype, copy=False)
-    out = np.zeros((*s.shape, n), s.dtype)
-    for i in range(n):
-        rest = np.where(np.arange(n) == i, 1.0, s)
-        out[..., i, :] = _products_without(rest, 1)
-        out[..., i, i] = 0.0
-    return out
-
-
-def coincide(w: Array) -> Array:
-    """Which pairs of values in the last axis are equal but for rounding: the gap is below n eps times the largest."""
-    size = np.max(np.abs(w), axis=-1, keepdims=True, initial=0.0)[..., None]
-    gap = np.abs(w[..., None, :] - w[..., :, None])
-    return gap <= w.shape[-1] * np.finfo(w.dtype).eps * size

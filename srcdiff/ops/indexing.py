@@ -1,12 +1,15 @@
-"""Selecting and replacing elements. `index` is an `Index` (see `srcdiff.index`), its dynamic parts are the last operands.
+"""Selecting and replacing elements.
+
+`index` is an `Index` (see `srcdiff.index`); its dynamic parts are the last operands.
 
     getitem(x, *args)              x[index]                         scatter(ct)
     scatter(x, *args)              zeros with x added at index      getitem(ct)
     index_set(x, v, *args)         x after x[index] = v             ct with zeros at index, getitem(ct)
     index_add(x, v, *args)         x after x[index] += v            ct, getitem(ct)
 
-Where an index selects an element twice, reading counts it twice, `scatter` and `index_add` add up, and `index_set` keeps
-what is written last: only that entry of v gets a gradient. The same four exist along one axis, for `np.take_along_axis`.
+Where an index selects an element twice, reading counts it twice, `scatter` and `index_add` add up, and `index_set`
+keeps what is written last: only that entry of v gets a gradient. The same exists along one axis, for
+`np.take_along_axis`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.aval import Aval, aval
+from srcdiff.core.primitive import Primitive
 from srcdiff.errors import ShapeError
 from srcdiff.index import FULL, Index, Slice, at
 from srcdiff.ops.elementwise import where
@@ -42,18 +46,18 @@ def _winners(ct: Any, shape: Shape, args: tuple[Any, ...], index: Index) -> Any:
     return ct if index.unique else where(last_writes(*args, index=index, shape=shape), ct, 0.0)
 
 
-getitem = linear(
+getitem: Primitive = linear(
     "getitem", "x *args", "x[index(*args)]",
     lambda ct, out, x, *args, index: scatter(ct, *args, index=index, shape=x.shape, unique=index.unique),
     infer=_selected, params="index", saves=[_ARGS], view=True, label_of=_label,
 )  # fmt: skip
-scatter = linear(
+scatter: Primitive = linear(
     "scatter", "x *args", "rt.scatter(x, np.s_[index(*args)], shape, unique)",
     lambda ct, out, x, *args, index, shape, unique: getitem(ct, *args, index=index),
     infer=lambda x, *args, index, shape, unique: aval(shape, x.dtype), params="index shape unique", saves=[_ARGS],
     label="IndexPut",
 )  # fmt: skip
-index_set = primitive(
+index_set: Primitive = primitive(
     "index_set", "x v *args", "rt.index_set(x, np.s_[index(*args)], v)",
     [
         lambda ct, out, x, v, *args, index: index_set(ct, 0.0, *args, index=index),
@@ -61,7 +65,7 @@ index_set = primitive(
     ],
     infer=lambda x, v, *args, index: aval(x.shape, x.dtype), params="index", saves=[_ARGS_2, _ARGS_2], label="IndexPut",
 )  # fmt: skip
-index_add = primitive(
+index_add: Primitive = primitive(
     "index_add", "x v *args", "rt.index_add(x, np.s_[index(*args)], v, unique)",
     [
         lambda ct, out, x, v, *args, index, unique: ct,
@@ -70,7 +74,7 @@ index_add = primitive(
     infer=lambda x, v, *args, index, unique: aval(x.shape, x.dtype), params="index unique", saves=["", _ARGS_2],
     label="IndexPut",
 )  # fmt: skip
-last_writes = nondiff(
+last_writes: Primitive = nondiff(
     "last_writes", "*args", "rt.last_writes(np.s_[index(*args)], shape)",
     infer=lambda *args, index, shape: aval(index.shape(shape, *(a.shape for a in args)), np.dtype(bool)),
     params="index shape", reason="it says which entries of an assignment remain",
@@ -87,18 +91,18 @@ def _along(x: Aval, indices: Aval, *, axis: int) -> Aval:
 
 
 #: x and indices have one shape but for the axis
-take_along_axis = linear(
+take_along_axis: Primitive = linear(
     "take_along_axis", "x indices", "np.take_along_axis(x, indices, axis)",
     lambda ct, out, x, indices, *, axis: scatter_along_axis(ct, indices, axis=axis, shape=x.shape),
     infer=_along, params="axis", label="Gather", saves=["indices"],
 )  # fmt: skip
-scatter_along_axis = linear(
+scatter_along_axis: Primitive = linear(
     "scatter_along_axis", "x indices", "rt.scatter_along_axis(x, indices, axis, shape)",
     lambda ct, out, x, indices, *, axis, shape: take_along_axis(ct, indices, axis=axis),
     infer=lambda x, indices, *, axis, shape: aval(shape, x.dtype), params="axis shape", label="ScatterAdd",
     saves=["indices"],
 )  # fmt: skip
-set_along_axis = primitive(
+set_along_axis: Primitive = primitive(
     "set_along_axis", "x indices v", "rt.set_along_axis(x, indices, v, axis)",
     [
         lambda ct, out, x, indices, v, *, axis: set_along_axis(ct, indices, 0.0, axis=axis),
@@ -110,7 +114,7 @@ set_along_axis = primitive(
     infer=lambda x, indices, v, *, axis: aval(x.shape, x.dtype), params="axis", label="Scatter",
     saves=["indices", "", "indices"],
 )  # fmt: skip
-last_along_axis = nondiff(
+last_along_axis: Primitive = nondiff(
     "last_along_axis", "indices", "rt.last_along_axis(indices, axis, shape)",
     infer=lambda indices, *, axis, shape: aval(indices.shape, np.dtype(bool)),
     params="axis shape", reason="it says which entries of an assignment remain",

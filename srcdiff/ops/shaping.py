@@ -1,16 +1,20 @@
 """Rearranging and joining arrays: everything that only moves elements, copies them or puts zeros between them.
 
-All are linear, so the adjoint of each is another of them. Axes are non-negative and ascending where the order has no meaning.
+All are linear, so the adjoint of each is another of them. Axes are non-negative, and ascending where their order has no
+meaning.
 """
 
 from __future__ import annotations
 
+import builtins
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from srcdiff.aval import Aval, aval
 from srcdiff.core.builder import Builder
+from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node
 from srcdiff.errors import ShapeError
 from srcdiff.ops.families import linear, primitive
@@ -47,27 +51,27 @@ def expanded(shape: tuple[int, ...], axis: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(1 if k in axis else next(rest) for k in range(len(shape) + len(axis)))
 
 
-squeeze = linear(
+squeeze: Primitive = linear(
     "squeeze", "x", "np.squeeze(x, axis)", lambda ct, out, x, *, axis: reshape(ct, shape=x.shape),
     infer=lambda x, *, axis: aval(squeezed(x.shape, axis), x.dtype), params="axis", view=True,
     fold=_fold_to_reshape(squeezed),
 )  # fmt: skip
-expand_dims = linear(
+expand_dims: Primitive = linear(
     "expand_dims", "x", "np.expand_dims(x, axis)", lambda ct, out, x, *, axis: reshape(ct, shape=x.shape),
     infer=lambda x, *, axis: aval(expanded(x.shape, axis), x.dtype), params="axis", view=True, label="Unsqueeze",
     fold=_fold_to_reshape(expanded),
 )  # fmt: skip
-copy = linear(
+copy: Primitive = linear(
     "copy", "x", "np.array(x)", lambda ct, out, x: ct, infer=_same, label="Clone", fold=lambda b, n, p: n[0],
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------- moving
 
-flip = linear(
+flip: Primitive = linear(
     "flip", "x", "np.flip(x, axis)", lambda ct, out, x, *, axis: flip(ct, axis=axis), infer=_same, params="axis",
     view=True,
 )  # fmt: skip
-roll = linear(
+roll: Primitive = linear(
     "roll", "x", "np.roll(x, shift, axis)",
     lambda ct, out, x, *, shift, axis: roll(ct, shift=tuple(-s for s in shift), axis=axis),
     infer=_same, params="shift axis",
@@ -99,12 +103,12 @@ def _sum_tiles(ct: Any, out: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
     return reshape(sum(apart, axis=tuple(range(0, 2 * len(reps), 2)), keepdims=False), shape=x.shape)
 
 
-repeat = linear(
+repeat: Primitive = linear(
     "repeat", "x", "np.repeat(x, repeats, axis)", _sum_repeats, infer=_repeated, params="repeats axis",
     label="RepeatInterleave",
 )  # fmt: skip
 #: `reps` has an entry for every axis of the result
-tile = linear("tile", "x", "np.tile(x, reps)", _sum_tiles, infer=_tiled, params="reps", label="Repeat")
+tile: Primitive = linear("tile", "x", "np.tile(x, reps)", _sum_tiles, infer=_tiled, params="reps", label="Repeat")
 
 
 def _zero_padded(x: Aval, *, pad_width: tuple[tuple[int, int], ...]) -> Aval:
@@ -112,9 +116,11 @@ def _zero_padded(x: Aval, *, pad_width: tuple[tuple[int, int], ...]) -> Aval:
 
 
 #: pads with zeros
-pad = linear(
+pad: Primitive = linear(
     "pad", "x", "np.pad(x, pad_width)",
-    lambda ct, out, x, *, pad_width: take_window(ct, tuple((a, a + n) for (a, _), n in zip(pad_width, x.shape, strict=True))),
+    lambda ct, out, x, *, pad_width: take_window(
+        ct, tuple((a, a + n) for (a, _), n in zip(pad_width, x.shape, strict=True))
+    ),
     infer=_zero_padded, params="pad_width", label="ConstantPadNd",
 )  # fmt: skip
 
@@ -131,19 +137,19 @@ def _diagonal_shape(shape: tuple[int, ...], offset: int, axis1: int, axis2: int)
     return (*rest, diagonal_length(shape[axis1], shape[axis2], offset))
 
 
-diagonal = linear(
+diagonal: Primitive = linear(
     "diagonal", "x", "np.diagonal(x, offset, axis1, axis2)",
     lambda ct, out, x, *, offset, axis1, axis2: diagonal_scatter(
         ct, shape=x.shape, offset=offset, axis1=axis1, axis2=axis2
     ),
     infer=lambda x, **params: aval(_diagonal_shape(x.shape, **params), x.dtype), params="offset axis1 axis2", view=True,
 )  # fmt: skip
-diagonal_scatter = linear(
+diagonal_scatter: Primitive = linear(
     "diagonal_scatter", "x", "rt.diagonal_scatter(x, shape, offset, axis1, axis2)",
     lambda ct, out, x, *, shape, offset, axis1, axis2: diagonal(ct, offset=offset, axis1=axis1, axis2=axis2),
     infer=lambda x, *, shape, **params: aval(shape, x.dtype), params="shape offset axis1 axis2", label="DiagEmbed",
 )  # fmt: skip
-trace = linear(
+trace: Primitive = linear(
     "trace", "x", "np.trace(x, offset, axis1, axis2)",
     lambda ct, out, x, *, offset, axis1, axis2: diagonal_scatter(
         broadcast_to(reshape(ct, shape=(*ct.shape, 1)), shape=_diagonal_shape(x.shape, offset, axis1, axis2)),
@@ -152,8 +158,8 @@ trace = linear(
     infer=lambda x, **params: aval(_diagonal_shape(x.shape, **params)[:-1], np.trace(np.ones((1, 1), x.dtype)).dtype),
     params="offset axis1 axis2",
 )  # fmt: skip
-tril = linear("tril", "x", "np.tril(x, k)", lambda ct, out, x, *, k: tril(ct, k=k), infer=_same, params="k")
-triu = linear("triu", "x", "np.triu(x, k)", lambda ct, out, x, *, k: triu(ct, k=k), infer=_same, params="k")
+tril: Primitive = linear("tril", "x", "np.tril(x, k)", lambda ct, out, x, *, k: tril(ct, k=k), infer=_same, params="k")
+triu: Primitive = linear("triu", "x", "np.triu(x, k)", lambda ct, out, x, *, k: triu(ct, k=k), infer=_same, params="k")
 
 # ------------------------------------------------------------------------------------------------------------- windows
 
@@ -166,12 +172,12 @@ def _windows_shape(x: Aval, *, window: tuple[int, ...], axis: tuple[int, ...]) -
 
 
 #: what `np.lib.stride_tricks.sliding_window_view` gives
-windows = linear(
+windows: Primitive = linear(
     "windows", "x", "np.lib.stride_tricks.sliding_window_view(x, window, axis)",
     lambda ct, out, x, *, window, axis: overlap_add(ct, shape=x.shape, axis=axis),
     infer=_windows_shape, params="window axis", view=True, label="Unfold",
 )  # fmt: skip
-overlap_add = linear(
+overlap_add: Primitive = linear(
     "overlap_add", "x", "rt.overlap_add(x, shape, axis)",
     lambda ct, out, x, *, shape, axis: windows(ct, window=x.shape[len(shape) :], axis=axis),
     infer=lambda x, *, shape, axis: aval(shape, x.dtype), params="shape axis", label="Fold",
@@ -187,10 +193,10 @@ def _common_dtype(xs: tuple[Aval, ...]) -> Any:
 def _concatenated(*xs: Aval, axis: int) -> Aval:
     first = xs[0].shape
     for x in xs:
-        if x.ndim != len(first) or any(a != b for k, (a, b) in enumerate(zip(x.shape, first, strict=True)) if k != axis):
+        if x.ndim != len(first) or (*x.shape[:axis], *x.shape[axis + 1 :]) != (*first[:axis], *first[axis + 1 :]):
             raise ShapeError(f"concatenate: {', '.join(map(str, xs))} differ elsewhere than along axis {axis}")
-    total = np.sum([x.shape[axis] for x in xs])
-    return aval((*first[:axis], int(total), *first[axis + 1 :]), _common_dtype(xs))
+    total = builtins.sum(x.shape[axis] for x in xs)
+    return aval((*first[:axis], total, *first[axis + 1 :]), _common_dtype(xs))
 
 
 def _concatenate_part(k: int, ct: Any, out: Any, *xs: Any, axis: int) -> Any:
@@ -212,11 +218,11 @@ def _stacked(*xs: Aval, axis: int) -> Aval:
     return aval((*shape[:axis], len(xs), *shape[axis:]), _common_dtype(xs))
 
 
-concatenate = primitive(
+concatenate: Primitive = primitive(
     "concatenate", "*xs", "np.concatenate(xs, axis)", _concatenate_part, infer=_concatenated, params="axis",
     saves="", label="Cat",
 )  # fmt: skip
-stack = primitive(
+stack: Primitive = primitive(
     "stack", "*xs", "np.stack(xs, axis)", lambda k, ct, out, *xs, axis: take_at(ct, axis, k), infer=_stacked,
     params="axis", saves="",
 )  # fmt: skip
@@ -228,7 +234,7 @@ def split_bounds(length: int, sections: tuple[int, ...]) -> list[tuple[int, int]
     """Where the parts of an axis begin and end, as `np.split` cuts at `sections`."""
     cuts = [0, *sections, length]
     bounds = []
-    for start, stop, _ in (slice(a, b).indices(length) for a, b in zip(cuts, cuts[1:], strict=False)):
+    for start, stop, _ in (slice(a, b).indices(length) for a, b in pairwise(cuts)):
         bounds.append((start, max(start, stop)))
     return bounds
 
@@ -240,7 +246,7 @@ def _split_parts(x: Aval, *, sections: tuple[int, ...], axis: int) -> tuple[Aval
 
 def _join_parts(ct: Any, out: Any, x: Any, *, sections: tuple[int, ...], axis: int) -> Any:
     bounds = split_bounds(x.shape[axis], sections)
-    in_order = all(b == c for (_, b), (c, _) in zip(bounds, bounds[1:], strict=False))
+    in_order = all(b == c for (_, b), (c, _) in pairwise(bounds))
     if in_order and bounds[-1][1] == x.shape[axis] and all(part is not None for part in ct):
         return concatenate(*ct, axis=axis)
     total = None
@@ -268,11 +274,11 @@ def _stack_parts(ct: Any, out: Any, x: Any, *, axis: int) -> Any:
     return total
 
 
-split = linear(
-    "split", "x", "tuple(np.split(x, sections, axis))", _join_parts, infer=_split_parts, params="sections axis", multi=True,
-    view=True, saves="",
+split: Primitive = linear(
+    "split", "x", "tuple(np.split(x, sections, axis))", _join_parts, infer=_split_parts, params="sections axis",
+    multi=True, view=True, saves="",
 )  # fmt: skip
-unbind = linear(
+unbind: Primitive = linear(
     "unbind", "x", "rt.unbind(x, axis)", _stack_parts, infer=_unbound, params="axis", multi=True, view=True,
     saves="",
 )  # fmt: skip
@@ -280,7 +286,7 @@ unbind = linear(
 # ------------------------------------------------------------------------------------------------------------- filling
 
 #: an array of `shape` filled with a 0-d value
-full = linear(
+full: Primitive = linear(
     "full", "x", "np.full(shape, x)", lambda ct, out, x, *, shape: sum_to(ct, shape=()),
     infer=lambda x, *, shape: aval(shape, x.dtype), params="shape",
 )  # fmt: skip

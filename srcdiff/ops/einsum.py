@@ -1,0 +1,100 @@
+"""`einsum` as one primitive: linear in each operand, and its adjoint is another einsum.
+
+`spec` is explicit and has letters only ("ij,jk->ik"): ellipses, implicit outputs and the list format are resolved
+before. As in NumPy a letter of size 1 in one operand broadcasts against its size elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.aval import Aval, aval
+from srcdiff.core.primitive import Primitive
+from srcdiff.errors import ShapeError
+from srcdiff.ops.elementwise import conj
+from srcdiff.ops.families import primitive
+from srcdiff.ops.shaping import diagonal_scatter
+from srcdiff.ops.structural import broadcast_to, reshape, sum_to
+
+Sizes = dict[str, int]
+
+
+def letters(spec: str) -> tuple[list[str], str]:
+    """The letters of each operand, and of the result."""
+    given, out = spec.split("->")
+    return given.split(","), out
+
+
+def sizes_of(spec: str, shapes: list[tuple[int, ...]]) -> Sizes:
+    """The size of each letter; ShapeError where two sizes differ and neither is 1."""
+    sizes: Sizes = {}
+    for given, shape in zip(letters(spec)[0], shapes, strict=True):
+        if len(given) != len(shape):
+            raise ShapeError(f"einsum: {given!r} in {spec!r} does not fit an operand of shape {shape}")
+        for letter, size in zip(given, shape, strict=True):
+            known = sizes.setdefault(letter, size)
+            if known == 1:
+                sizes[letter] = size
+            elif size not in (1, known):
+                raise ShapeError(f"einsum: {letter!r} in {spec!r} stands for sizes {known} and {size}")
+    return sizes
+
+
+def work(spec: str, shapes: list[tuple[int, ...]]) -> int:
+    """The number of products a single loop over all letters takes."""
+    total = 1
+    for size in sizes_of(spec, shapes).values():
+        total *= size
+    return total
+
+
+def plan(spec: str, shapes: list[tuple[int, ...]]) -> bool:
+    """Whether splitting into pairwise products pays: below some thousand products a single loop is faster."""
+    return len(shapes) > 1 and work(spec, shapes) > 10_000
+
+
+def _contracted(*xs: Aval, spec: str, optimize: Any) -> Aval:
+    sizes = sizes_of(spec, [x.shape for x in xs])
+    return aval(tuple(sizes[c] for c in letters(spec)[1]), np.result_type(*(x.dtype for x in xs)))
+
+
+def _rule(k: int, ct: Any, out: Any, *xs: Any, spec: str, optimize: Any) -> Any:
+    given, result = letters(spec)
+    sizes = sizes_of(spec, [x.shape for x in xs])
+    others = [j for j in range(len(xs)) if j != k]
+    target = given[k]
+    distinct = "".join(dict.fromkeys(target))
+    known = "".join(c for c in distinct if c in result or any(c in given[j] for j in others))
+    adjoint = ",".join([result, *(given[j] for j in others)]) + "->" + known
+    operands = [ct, *(conj(xs[j]) for j in others)]
+    shapes = [tuple(x.shape) for x in operands]
+    made = einsum(*operands, spec=adjoint, optimize=optimize if optimize is False else plan(adjoint, shapes))
+    # a letter that only this operand has was summed: every element gets the same
+    made = reshape(made, shape=tuple(made.shape[known.index(c)] if c in known else 1 for c in distinct))
+    # back from the size of the letter to the size it has here
+    made = broadcast_to(made, shape=tuple(sizes[c] for c in distinct))
+    own = dict(zip(target, xs[k].shape, strict=True))
+    made = sum_to(made, shape=tuple(own[c] for c in distinct))
+    return _spread(made, distinct, target, own)
+
+
+def _spread(x: Any, have: str, target: str, sizes: Sizes) -> Any:
+    """`x` put on the diagonals that repeated letters of `target` stand for; `have` are the letters of x."""
+    repeated = next((c for c in target if target.count(c) > 1), None)
+    if repeated is None:
+        order = "".join(target)
+        return x if order == have else einsum(x, spec=f"{have}->{order}", optimize=False)
+    first, last = target.index(repeated), target.rindex(repeated)
+    inner = "".join(c for p, c in enumerate(target) if p not in (first, last)) + repeated
+    made = _spread(x, have, inner, sizes)
+    return diagonal_scatter(made, shape=tuple(sizes[c] for c in target), offset=0, axis1=first, axis2=last)
+
+
+_NAMES = [str(k) for k in range(64)]
+
+einsum: Primitive = primitive(
+    "einsum", "*xs", "np.einsum(spec, *xs, optimize=optimize)", _rule, infer=_contracted, params="spec optimize",
+    saves=[" ".join(name for name in _NAMES if name != own) for own in _NAMES],
+)  # fmt: skip
