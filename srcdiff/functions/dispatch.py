@@ -16,6 +16,8 @@ import numpy as np
 
 from srcdiff.core.primitive import Operand, Primitive
 from srcdiff.errors import UnsupportedError
+from srcdiff.tape.record import plain as wrap
+from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +56,27 @@ def has_operand(x: Any) -> bool:
     if isinstance(x, Operand):
         return True
     return isinstance(x, (list, tuple)) and any(map(has_operand, x))
+
+
+def plain(x: Any) -> Any:
+    """The array behind a Tensor, also inside lists and tuples; everything else as it is. For what has no derivative."""
+    if isinstance(x, TensorBase):
+        return x._value
+    if type(x) is tuple:
+        return tuple(map(plain, x))
+    return list(map(plain, x)) if type(x) is list else x
+
+
+def like(value: Any, *sources: Any) -> Any:
+    """An array without a gradient: a Tensor if any of the sources is or contains one, else as it is."""
+    found = [part for source in sources for part in _tensors_in(source)]
+    return wrap(value, any(part._traced for part in found)) if found else value
+
+
+def _tensors_in(x: Any) -> list[Any]:
+    if isinstance(x, TensorBase):
+        return [x]
+    return [part for inner in x for part in _tensors_in(inner)] if isinstance(x, (list, tuple)) else []
 
 
 def operand(x: Any) -> Any:
