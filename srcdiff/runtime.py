@@ -31,6 +31,8 @@ from srcdiff.runtime_linalg import (  # noqa: F401
 from srcdiff.runtime_math import (  # noqa: F401
     attains,
     clip,
+    cummax_index,
+    cummin_index,
     elu,
     gelu,
     gelu_tanh,

@@ -75,6 +75,21 @@ def scan(a: Array, b: Array, axis: int, reverse: bool) -> Array:
     return np.ascontiguousarray(np.moveaxis(out[:: -1 if reverse else 1], 0, axis))
 
 
+def cummax_index(x: Array, axis: int) -> Array:
+    """For each place along the axis, where the maximum so far was last attained."""
+    return _last_hit(attains(x, np.maximum.accumulate(x, axis=axis)), axis)
+
+
+def cummin_index(x: Array, axis: int) -> Array:
+    """For each place along the axis, where the minimum so far was last attained."""
+    return _last_hit(attains(x, np.minimum.accumulate(x, axis=axis)), axis)
+
+
+def _last_hit(hits: Array, axis: int) -> Array:
+    places = np.arange(hits.shape[axis]).reshape(-1, *(1,) * (hits.ndim - axis - 1))
+    return np.maximum.accumulate(np.where(hits, places, 0), axis=axis)
+
+
 def product_of_others(x: Array, axis: int) -> Array:
     """For each element the product of all other elements along the axis; never divides, so zeros are no exception."""
     before = np.multiply.accumulate(shift(x, 1, axis, 1.0), axis=axis)

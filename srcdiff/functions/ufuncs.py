@@ -1,26 +1,244 @@
-"""Stub, to be replaced by its owner: ufunc -> primitive."""
+"""NumPy's (and SciPy's) ufuncs on Tensors: which primitive or function each is, and what its methods do.
+
+`UFUNCS` (in `dispatch`) has those that are one primitive, `UFUNC_FUNCTIONS` the others; `UFUNC_METHODS` maps a ufunc and the name of
+one of its methods (`reduce`, `accumulate`, `outer`, `reduceat`) to a function with NumPy's signature minus `out`.
+"""
 
 from __future__ import annotations
 
+import functools
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.functions.dispatch import UFUNCS
+from srcdiff.errors import UnsupportedError
+from srcdiff.functions.cumulative import cummax, cummin, cumprod, cumsum
+from srcdiff.functions.dispatch import UFUNCS, no_value
+from srcdiff.functions.reductions import as_array, max_, min_, prod, sum, truth_of_all, truth_of_any
+from srcdiff.ops import elementwise as e
+from srcdiff.ops import linalg
+from srcdiff.ops.reductions import logsumexp
+from srcdiff.ops.structural import reshape
 
-_NAMES = {"multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "power": "pow", "absolute": "abs"}
-for _name in dir(np):
-    _f = getattr(np, _name)
-    if isinstance(_f, np.ufunc) and _NAMES.get(_f.__name__, _f.__name__) in REGISTRY:
-        UFUNCS[_f] = REGISTRY[_NAMES.get(_f.__name__, _f.__name__)]
+#: ufuncs whose primitive has another name
+_RENAMED = {
+    "absolute": "abs", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg", "power": "pow",
+    "degrees": "rad2deg", "radians": "deg2rad",
+}  # fmt: skip
+_SAME_NAME = """
+    add positive conjugate floor_divide remainder fmod fabs copysign heaviside floor ceil trunc rint spacing nextafter
+    ldexp less less_equal greater greater_equal equal not_equal isnan isinf isfinite signbit logical_and logical_or
+    logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert left_shift right_shift bitwise_count gcd lcm
+    float_power square reciprocal sqrt cbrt hypot exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan
+    arcsin arccos arctan arctan2 deg2rad rad2deg sinh cosh tanh arcsinh arccosh arctanh maximum minimum fmax fmin matmul
+""".split()
+UFUNCS.update((getattr(np, name), REGISTRY[name]) for name in _SAME_NAME if hasattr(np, name))
+UFUNCS.update((getattr(np, name), REGISTRY[renamed]) for name, renamed in _RENAMED.items())
 
-#: ufuncs that are functions rather than one primitive (several outputs)
-UFUNC_FUNCTIONS: dict[Any, Any] = {}
-#: (ufunc, "reduce" | "accumulate" | "outer" | "at" | "reduceat") -> function
-UFUNC_METHODS: dict[tuple[Any, str], Any] = {}
+#: ufuncs that are functions rather than one primitive
+UFUNC_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+#: (ufunc, "reduce" | "accumulate" | "outer" | "reduceat") -> function
+UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
+
+
+def _is(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function for the NumPy ufunc of that name, if this NumPy has it."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if hasattr(np, name):
+            UFUNC_FUNCTIONS[getattr(np, name)] = function
+        return function
+
+    return register
+
+
+@_is("sign")
+def sign(x: Any) -> Any:
+    """np.sign: piecewise constant for real x, x / |x| (which has a derivative) for complex x."""
+    return e.unit(x) if getattr(x, "dtype", np.dtype(float)).kind == "c" else e.sign(x)
+
+
+@_is("modf")
+def modf(x: Any) -> tuple[Any, Any]:
+    """np.modf: fractional and integral part."""
+    return e.frac(x), e.trunc(x)
+
+
+@_is("frexp")
+def frexp(x: Any) -> tuple[Any, Any]:
+    """np.frexp: mantissa and exponent."""
+    return e.mantissa(x), e.exponent(x)
+
+
+@_is("divmod")
+def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
+    """np.divmod: quotient and remainder."""
+    return e.floor_divide(x, y), e.remainder(x, y)
+
+
+def _row(x: Any) -> Any:
+    return reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
+
+
+def _column(x: Any) -> Any:
+    return reshape(x, shape=(*x.shape, 1))
+
+
+@_is("vecdot")
+def vecdot(x: Any, y: Any) -> Any:
+    """np.vecdot over the last axis."""
+    x, y = as_array(x), as_array(y)
+    _require_vectors("vecdot", x, y)
+    out = linalg.matmul(_row(e.conj(x)), _column(y))
+    return reshape(out, shape=out.shape[:-2])
+
+
+@_is("matvec")
+def matvec(x: Any, y: Any) -> Any:
+    """np.matvec: matrices times vectors."""
+    x, y = as_array(x), as_array(y)
+    _require_vectors("matvec", x, y)
+    out = linalg.matmul(x, _column(y))
+    return reshape(out, shape=out.shape[:-1])
+
+
+@_is("vecmat")
+def vecmat(x: Any, y: Any) -> Any:
+    """np.vecmat: (conjugated) vectors times matrices."""
+    x, y = as_array(x), as_array(y)
+    _require_vectors("vecmat", x, y)
+    out = linalg.matmul(_row(e.conj(x)), y)
+    return reshape(out, shape=(*out.shape[:-2], out.shape[-1]))
+
+
+def _require_vectors(name: str, *xs: Any) -> None:
+    for x in xs:
+        if not x.ndim:
+            raise ValueError(f"{name}: operands need at least one axis, got a 0-d one")
+
+
+# ------------------------------------------------------------------------------------------------- reduce and the like
+
+
+def _logaddexp_reduce(
+    x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, initial: Any = no_value, where: Any = True
+) -> Any:
+    x = as_array(x, dtype)
+    if where is not True:
+        x = e.where(where, x, -np.inf)
+    axis = tuple(range(x.ndim)) if axis is None else axis
+    out = logsumexp(
+        x, axis=axis % x.ndim if isinstance(axis, int) else tuple(a % x.ndim for a in axis), keepdims=keepdims
+    )
+    return out if initial is no_value or initial is None else REGISTRY["logaddexp"](out, initial)
+
+
+def _axis_zero(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the default axis of a ufunc's `reduce`."""
+
+    @functools.wraps(function)
+    def reduce(x: Any, axis: Any = 0, dtype: Any = None, **keywords: Any) -> Any:
+        if keywords.get("initial", 0) is None:
+            del keywords["initial"]
+        return function(x, axis=axis, dtype=dtype, **keywords)
+
+    return reduce
+
+
+def _without_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, axis: Any = 0, dtype: Any = None, **keywords: Any) -> Any:
+        return function(as_array(x, dtype), axis=axis, **keywords)
+
+    return call
+
+
+def fold(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None, keepdims: bool = False, initial: Any = no_value) -> Any:
+    """ufunc.reduce of any binary ufunc, one application after the other."""
+    x = as_array(x, dtype)
+    if not isinstance(axis, int):
+        raise UnsupportedError(f"np.{ufunc.__name__}.reduce: axis must be one int, got {axis!r}")
+    parts = _slices(x, axis)
+    if initial is not no_value and initial is not None:
+        parts.insert(0, initial)
+    if not parts:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    out = functools.reduce(ufunc, parts)
+    return np.expand_dims(out, axis) if keepdims else out
+
+
+def _slices(x: Any, axis: int) -> list[Any]:
+    before = (slice(None),) * (axis % x.ndim)
+    return [x[(*before, k)] for k in range(x.shape[axis])]
+
+
+def _accumulate_by_folding(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    x = as_array(x, dtype)
+    parts = _slices(x, axis)
+    for k in range(1, len(parts)):
+        parts[k] = ufunc(parts[k - 1], parts[k])
+    return REGISTRY["stack"](*parts, axis=axis % x.ndim)
+
+
+def outer(ufunc: Any, x: Any, y: Any, **keywords: Any) -> Any:
+    """ufunc.outer: every element of x with every element of y."""
+    x, y = as_array(x), as_array(y)
+    return ufunc(reshape(x, shape=(*x.shape, *(1,) * y.ndim)), y, **keywords)
+
+
+def reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """ufunc.reduceat: reductions of x[i:j] for neighbouring indices i < j, and x[i] where i >= j."""
+    x = as_array(x, dtype)
+    starts = [int(i) for i in np.asarray(indices)]
+    before = (slice(None),) * (axis % x.ndim)
+    parts = []
+    for start, stop in zip(starts, [*starts[1:], x.shape[axis]], strict=True):
+        piece = (*before, slice(start, stop)) if start < stop else (*before, start)
+        parts.append(ufunc.reduce(x[piece], axis=axis) if start < stop else x[piece])
+    return REGISTRY["stack"](*parts, axis=axis % x.ndim)
+
+
+_REDUCTIONS = {
+    np.add: _axis_zero(sum), np.multiply: _axis_zero(prod), np.maximum: _without_dtype(max_),
+    np.minimum: _without_dtype(min_), np.logaddexp: _logaddexp_reduce, np.logical_and: _without_dtype(truth_of_all),
+    np.logical_or: _without_dtype(truth_of_any),
+}  # fmt: skip
+_ACCUMULATIONS = {
+    np.add: _axis_zero(cumsum), np.multiply: _axis_zero(cumprod), np.maximum: cummax, np.minimum: cummin,
+}  # fmt: skip
+for _ufunc in list(UFUNCS):
+    if _ufunc.nin == 2 and _ufunc.signature is None:
+        UFUNC_METHODS[_ufunc, "outer"] = functools.partial(outer, _ufunc)
+        UFUNC_METHODS[_ufunc, "reduceat"] = functools.partial(reduceat, _ufunc)
+        UFUNC_METHODS[_ufunc, "reduce"] = _REDUCTIONS.get(_ufunc) or functools.partial(fold, _ufunc)
+        UFUNC_METHODS[_ufunc, "accumulate"] = _ACCUMULATIONS.get(_ufunc) or functools.partial(
+            _accumulate_by_folding, _ufunc
+        )
+
+# --------------------------------------------------------------------------------------------------------------- SciPy
+
+#: ufuncs of scipy.special that are a primitive
+_SCIPY = {
+    "expit": "sigmoid", "log_expit": "log_sigmoid", "logit": "logit", "gammaln": "lgamma", "digamma": "digamma",
+    "psi": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "ndtr": "ndtr", "log_ndtr": "log_ndtr",
+    "xlogy": "xlogy", "i0": "i0", "cbrt": "cbrt", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
+}  # fmt: skip
 
 
 def register_scipy(ufunc: Any) -> bool:
-    """Fill in SciPy's ufuncs if this is one of them; True if it is known then."""
-    return False
+    """Enter the ufunc if it is one of SciPy's that is a primitive; whether it is.
+
+    A ufunc does not tell its module, so it is compared with what `scipy.special`, imported by whoever has the ufunc, calls so.
+    """
+    special = _loaded("scipy.special")
+    name = ufunc.__name__
+    if special is None or getattr(special, name, None) is not ufunc or name not in _SCIPY:
+        return False
+    UFUNCS[ufunc] = REGISTRY[_SCIPY[name]]
+    return True
+
+
+def _loaded(module: str) -> Any:
+    return sys.modules.get(module)

@@ -87,6 +87,9 @@ def _indices(x: Aval, **params: Any) -> Aval:
 
 
 argsort = nondiff("argsort", "x", 'np.argsort(x, axis=axis, kind="stable")', _indices, "axis")
+# where the running maximum or minimum was last attained
+cummax_index = nondiff("cummax_index", "x", "rt.cummax_index(x, axis)", _indices, "axis")
+cummin_index = nondiff("cummin_index", "x", "rt.cummin_index(x, axis)", _indices, "axis")
 argpartition = nondiff("argpartition", "x", "np.argpartition(x, kth, axis=axis)", _indices, "kth axis")
 # x rearranged along an axis: `order` holds a permutation there, whose inverse is its argsort. Sorting is this with
 # the order found beforehand, so that, as in PyTorch, it saves no more than the order.

@@ -1,6 +1,6 @@
 """Powers, exponentials and logarithms, circular and hyperbolic functions.
 
-The derivative uses the result where that is cheaper (`exp`, `tanh`, `sqrt`), and then saves the result, as PyTorch does.
+The derivative uses the result where that is cheaper (`exp`, `tanh`, `sqrt`); then that is saved, as in PyTorch.
 """
 
 from __future__ import annotations

@@ -278,6 +278,8 @@ SELECTION = {
         sample(array(nan, inf, -inf, 1.0), nan=0.0, posinf=1.0, neginf=None, smooth=False),
     ],
     "argsort": along(apart),
+    "cummax_index": along(apart),
+    "cummin_index": along(apart),
     "argpartition": [sample(apart(5), kth=2, axis=0)],
     "permute_along": [
         sample(real(2, 3), np.array([[2, 0, 1], [1, 0, 2]]), axis=1),

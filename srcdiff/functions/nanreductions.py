@@ -1,0 +1,102 @@
+"""np.nansum and its like: what is NaN is left out, and gets no gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.functions.dispatch import implements, no_value, operand
+from srcdiff.functions.reductions import as_array, canonical, flag, masked, max_, mean, min_, prod
+from srcdiff.functions.statistics import std, var
+from srcdiff.ops import elementwise as e
+from srcdiff.ops import reductions as r
+
+
+def present(x: Any, where: Any = no_value) -> Any:
+    """Where x is not NaN (and `where` holds)."""
+    kept = e.logical_not(e.isnan(x)) if x.dtype.kind in "fc" else True
+    if where is no_value or where is True:
+        return kept
+    return operand(where) if kept is True else e.logical_and(kept, operand(where))
+
+
+@implements(np.nansum)
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = no_value,
+    initial: Any = no_value,
+    where: Any = no_value,
+) -> Any:
+    """np.nansum."""
+    x = as_array(a, dtype)
+    add = r.nansum if x.dtype.kind in "fc" else r.sum
+    out = add(masked(x, where, 0), axis=canonical(axis, x.ndim), keepdims=flag(keepdims))
+    return out if initial is no_value or initial is None else out + initial
+
+
+@implements(np.nanprod)
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = no_value,
+    initial: Any = no_value,
+    where: Any = no_value,
+) -> Any:
+    """np.nanprod."""
+    x = as_array(a)
+    return prod(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=present(x, where))
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = no_value, *, where: Any = no_value) -> Any:
+    """np.nanmean."""
+    x = as_array(a)
+    return mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=present(x, where))
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = no_value, *, where: Any = no_value,
+    mean: Any = no_value, correction: Any = no_value,
+) -> Any:  # fmt: skip
+    """np.nanvar."""
+    x = as_array(a)
+    return var(x, axis, dtype, ddof, keepdims, where=present(x, where), mean=mean, correction=correction)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = no_value, *, where: Any = no_value,
+    mean: Any = no_value, correction: Any = no_value,
+) -> Any:  # fmt: skip
+    """np.nanstd."""
+    x = as_array(a)
+    return std(x, axis, dtype, ddof, keepdims, where=present(x, where), mean=mean, correction=correction)
+
+
+def _nan_extreme(reduce: Any, worst: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    x = as_array(a)
+    if x.dtype.kind not in "fc":
+        return reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
+    kept = present(x)
+    out = reduce(e.where(kept, x, worst), axis=axis, keepdims=keepdims, initial=initial, where=where)
+    if initial is not no_value:
+        return out
+    some = r.any_(kept, axis=canonical(axis, x.ndim), keepdims=flag(keepdims))
+    return e.where(some, out, np.nan)  # nothing but NaN gives NaN
+
+
+@implements(np.nanmax)
+def nanmax(a: Any, axis: Any = None, keepdims: Any = no_value, initial: Any = no_value, where: Any = no_value) -> Any:
+    """np.nanmax."""
+    return _nan_extreme(max_, -np.inf, a, axis, keepdims, initial, where)
+
+
+@implements(np.nanmin)
+def nanmin(a: Any, axis: Any = None, keepdims: Any = no_value, initial: Any = no_value, where: Any = no_value) -> Any:
+    """np.nanmin."""
+    return _nan_extreme(min_, np.inf, a, axis, keepdims, initial, where)

@@ -1,0 +1,251 @@
+"""Variance and what belongs to it, weighted averages, medians and quantiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import UnsupportedError
+from srcdiff.functions.dispatch import implements, no_value, operand
+from srcdiff.functions.reductions import as_array, canonical, flag, masked, mean, number
+from srcdiff.functions.reductions import sum as sum_
+from srcdiff.ops import elementwise as e
+from srcdiff.ops import reductions as r
+from srcdiff.ops.selection import argsort, maximum, permute_along
+from srcdiff.ops.structural import cast, reshape, transpose
+from srcdiff.ops.transcendental import sqrt
+
+average_of = mean
+
+
+@implements(np.var, method="var")
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = no_value, *, where: Any = no_value,
+    mean: Any = no_value, correction: Any = no_value,
+) -> Any:  # fmt: skip
+    """np.var."""
+    ddof = _degrees(ddof, correction)
+    x = as_array(a, dtype)
+    axis, keepdims = canonical(axis, x.ndim), flag(keepdims)
+    if (where is no_value or where is True) and mean is no_value and isinstance(ddof, (int, float)):
+        return r.var(x, axis=axis, ddof=ddof, keepdims=keepdims)
+    return _variance(x, axis, ddof, keepdims, where, mean)
+
+
+@implements(np.std, method="std")
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = no_value, *, where: Any = no_value,
+    mean: Any = no_value, correction: Any = no_value,
+) -> Any:  # fmt: skip
+    """np.std; where all elements are equal the gradient is 0."""
+    ddof = _degrees(ddof, correction)
+    x = as_array(a, dtype)
+    axis, keepdims = canonical(axis, x.ndim), flag(keepdims)
+    if (where is no_value or where is True) and mean is no_value and isinstance(ddof, (int, float)):
+        return r.std(x, axis=axis, ddof=ddof, keepdims=keepdims)
+    spread = _variance(x, axis, ddof, keepdims, where, mean)
+    flat = e.equal(spread, 0)
+    return e.where(flat, 0.0, sqrt(e.where(flat, 1.0, spread)))
+
+
+def _degrees(ddof: Any, correction: Any) -> Any:
+    if correction is no_value:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _variance(x: Any, axis: Any, ddof: Any, keepdims: bool, where: Any, centre: Any) -> Any:
+    x = x if x.dtype.kind in "fc" else cast(x, dtype=np.dtype(float))
+    if centre is no_value:
+        centre = average_of(x, axis=axis, keepdims=True, where=where)
+    distance = x - centre
+    squares = distance * distance if x.dtype.kind == "f" else e.real(distance * e.conj(distance))
+    total = r.sum(masked(squares, where, 0.0), axis=axis, keepdims=keepdims)
+    return total / maximum(number(x, axis, keepdims, where) - ddof, 0.0)
+
+
+@implements(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = no_value) -> Any:
+    """np.average."""
+    x = as_array(a)
+    axis = canonical(axis, x.ndim)
+    if weights is None:
+        out = average_of(x, axis=axis, keepdims=keepdims)
+        return (out, np.full(out.shape, x.size / max(out.size, 1), out.dtype)[()]) if returned else out
+    w = as_array(weights)
+    if w.shape != x.shape:
+        w = _spread_weights(w, x, axis)
+    scale = sum_(w, axis=axis, keepdims=keepdims)
+    if np.any(np.asarray(e.equal(_plain(scale), 0.0))):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    out = sum_(x * w, axis=axis, keepdims=keepdims) / scale
+    return (out, np.broadcast_to(scale, out.shape)) if returned else out
+
+
+def _plain(x: Any) -> Any:
+    """The values of x, without gradient."""
+    return getattr(x, "_value", x)
+
+
+def _spread_weights(w: Any, x: Any, axis: Any) -> Any:
+    """Weights for the elements along `axis`, with axes of length 1 for the rest."""
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if tuple(w.shape) != tuple(x.shape[k] for k in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    return reshape(w, shape=tuple(n if k in axes else 1 for k, n in enumerate(x.shape)))
+
+
+# ------------------------------------------------------------------------------------------- medians and quantiles
+
+#: alpha and beta of Hyndman and Fan's continuous definitions
+_CONTINUOUS = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "linear": (1.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+
+
+def grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """x with the reduced axes made one, last; and the reduced shape with axes of length 1 kept."""
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    if (*kept, *axes) != tuple(range(x.ndim)):
+        x_moved = transpose(x, axes=(*kept, *axes))
+    else:
+        x_moved = x
+    rows = tuple(x.shape[k] for k in kept)
+    length = int(np.prod([x.shape[k] for k in axes], dtype=int))
+    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+    return reshape(x_moved, shape=(*rows, length)), shape
+
+
+def in_order(x: Any) -> Any:
+    """x sorted along its last axis."""
+    return permute_along(x, argsort(x, axis=x.ndim - 1), axis=x.ndim - 1)
+
+
+def _poisoned(out: Any, ordered: Any) -> Any:
+    """NaN where there is one among the ordered values: NaN is sorted last."""
+    if ordered.dtype.kind != "f":
+        return out
+    last = ordered[..., -1]
+    return e.where(e.isnan(last), last, out)
+
+
+@implements(np.median)
+def median(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """np.median."""
+    x = as_array(a)
+    rows, shape = grouped(x, canonical(axis, x.ndim))
+    n = rows.shape[-1]
+    if n == 0:
+        return np.median(np.zeros(tuple(x.shape), x.dtype), axis=axis, keepdims=keepdims)
+    ordered = in_order(rows)
+    middle = ordered[..., (n - 1) // 2 : n // 2 + 1]
+    out = _poisoned(average_of(middle, axis=-1), ordered)
+    return reshape(out, shape=shape) if keepdims else out
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = False, *,
+    weights: Any = None,
+) -> Any:  # fmt: skip
+    """np.quantile, by any of NumPy's continuous definitions or `lower`, `higher`, `midpoint`, `nearest`."""
+    if weights is not None:
+        raise UnsupportedError("np.quantile: the keyword weights is not supported")
+    x, q = as_array(a), as_array(q)
+    x = x if x.dtype.kind in "f" else cast(x, dtype=np.dtype(float))
+    points = _plain(q)
+    if not np.all((points >= 0) & (points <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    rows, shape = grouped(x, canonical(axis, x.ndim))
+    n = rows.shape[-1]
+    ordered = in_order(rows)
+    flat = reshape(q, shape=(q.size,))
+    where = _virtual_index(flat, n, method)
+    below = np.clip(np.floor(_plain(where)), 0, n - 1).astype(int)
+    above = np.minimum(below + 1, n - 1)
+    part = cast(where - below, dtype=x.dtype)
+    low, high = ordered[..., below], ordered[..., above]
+    out = e.where(e.greater_equal(part, 0.5), high - (high - low) * (1.0 - part), low + (high - low) * part)
+    if x.dtype.kind == "f":
+        last = ordered[..., -1:]
+        out = e.where(e.isnan(last), last, out)
+    out = transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
+    return reshape(out, shape=(*q.shape, *(shape if keepdims else out.shape[1:])))
+
+
+def _virtual_index(q: Any, n: int, method: str) -> Any:
+    """The place of each quantile among n ordered values, between 0 and n - 1."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        place = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1.0 - alpha - beta)) - 1.0
+        return np.clip(place, 0, n - 1)
+    place = (n - 1) * _plain(q)
+    if method == "midpoint":
+        return 0.5 * (np.floor(place) + np.ceil(place))
+    rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(method)
+    if rounding is None:
+        raise UnsupportedError(f"np.quantile: the method {method!r} is not supported")
+    return rounding(place)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = False, *,
+    weights: Any = None,
+) -> Any:  # fmt: skip
+    """np.percentile."""
+    return quantile(a, as_array(q) / 100, axis, overwrite_input, method, keepdims, weights=weights)
+
+
+# ------------------------------------------------------------------------------------------------------- covariance
+
+
+@implements(np.cov)
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """np.cov; frequency and other weights are taken as constants."""
+    if fweights is not None or aweights is not None:
+        raise UnsupportedError("np.cov: the keywords fweights and aweights are not supported")
+    x = _observations(m, rowvar, dtype)
+    if y is not None:
+        x = np.concatenate((x, _observations(y, rowvar, dtype)), axis=0)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    x = x - average_of(x, axis=1, keepdims=True)
+    freedom = x.shape[1] - ddof
+    if freedom <= 0:
+        freedom = np.float64(0.0)
+    out = x @ transpose(e.conj(x), axes=(1, 0)) / freedom
+    return reshape(out, shape=()) if out.shape == (1, 1) else out
+
+
+def _observations(m: Any, rowvar: bool, dtype: Any) -> Any:
+    """One variable a row."""
+    x = as_array(m)
+    x = as_array(x, dtype if dtype is not None else np.result_type(x.dtype, np.float64))
+    if x.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if x.ndim < 2:
+        return reshape(x, shape=(1, x.size))
+    return x if rowvar or x.shape[0] == 1 else transpose(x, axes=(1, 0))
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """np.corrcoef."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    deviation = sqrt(e.real(c[np.arange(c.shape[0]), np.arange(c.shape[0])]))
+    c = c / reshape(deviation, shape=(*deviation.shape, 1)) / deviation
+    if c.dtype.kind == "c":
+        return np.clip(e.real(c), -1, 1) + 1j * np.clip(e.imag(c), -1, 1)
+    return np.clip(c, -1, 1)
