@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.ops import samples_arrays, samples_math
+from tests.ops import samples_arrays, samples_math, samples_torch
 from tests.ops.sample import Sample
 
-SAMPLES: dict[str, list[Sample]] = {**samples_arrays.SAMPLES, **samples_math.SAMPLES}
-assert len(SAMPLES) == len(samples_arrays.SAMPLES) + len(samples_math.SAMPLES), "a primitive is in both tables"
+TABLES = (samples_arrays.SAMPLES, samples_math.SAMPLES, samples_torch.SAMPLES)
+SAMPLES: dict[str, list[Sample]] = {name: samples for table in TABLES for name, samples in table.items()}
+assert len(SAMPLES) == sum(map(len, TABLES)), "a primitive is in two tables"
 
 #: What makes no sense by itself: `item` takes an output of another primitive.
 WITHOUT_SAMPLES = {"item"}
