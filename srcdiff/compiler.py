@@ -39,6 +39,8 @@ class Executable:
     #: outputs that may share memory with an input or with each other, and must be copied before the user gets them
     shared: tuple[bool, ...]
     saved_bytes: int
+    #: every leaf of the graph is wanted
+    closed: bool
     #: whether division, log and the like may warn where the user's forward did not
     quiet: bool
 
@@ -63,7 +65,7 @@ def compile_backward(
     match = make_matcher(nodes, roots, wanted, slots, leaves, needed)
     return Executable(
         match, runner(program, source, options), source, lowered.program, program, targets, _shared(program),
-        sum(value.aval.nbytes for value in reversed_.saved), _may_warn(program),
+        sum(value.aval.nbytes for value in reversed_.saved), _closed(nodes, wanted), _may_warn(program),
     )  # fmt: skip
 
 
@@ -102,8 +104,8 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
                 known = names.get(node, ())
                 if edge not in sources and k < len(known) and known[k]:
                     sources[edge] = Source(known[k])
-        elif isinstance(node, InputNode) and node.name_:
-            sources[node] = Source(node.name_)
+        elif type(node) is InputNode:
+            sources[node] = Source(node.label())
     for node in nodes:
         if node.site.prim is None and node not in avals:
             value = node.variable._value if isinstance(node, AccumulateGrad) else None
@@ -153,6 +155,11 @@ def _shared(program: Program) -> tuple[bool, ...]:
         alias = out is not None and (out.prim is None or out.prim.view or out in program.outputs[:k])
         flags.append(bool(alias))
     return tuple(flags)
+
+
+def _closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
+    known = {id(edge_node(edge)) for edge in wanted or () if edge is not None}
+    return all(node.site.prim is not None or id(node) in known for node in nodes)
 
 
 _SINGULAR = frozenset({"div", "pow", "log", "sqrt"})

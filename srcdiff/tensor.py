@@ -1,8 +1,8 @@
 """`Tensor`: one ndarray with a place in the graph.
 
 This module has what makes it an array for Python and NumPy: operators, `__array_ufunc__`, `__array_function__`, conversions. Its
-methods come from `array_methods` (NumPy's), `torch_methods` (PyTorch's), `inplace` (all that writes) and `autograd.tensor_api`
-(what concerns gradients, added when that package is imported).
+methods come from `array_methods` (NumPy's), `torch_methods` (PyTorch's), `inplace` (all that writes), `conversion` (leaving the
+graph) and `autograd.tensor_api` (gradients).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.array_methods import ArrayMethods
+from srcdiff.autograd.tensor_api import GradientMethods
 from srcdiff.conversion import Conversions
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.dispatch import call_function, call_ufunc
@@ -32,7 +33,7 @@ from srcdiff.torch_methods import TorchMethods
 _getframe = sys._getframe
 
 
-class Tensor(Conversions, InPlace, TorchMethods, ArrayMethods, TensorBase):
+class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, TensorBase):
     """An array with a place in the graph. `Tensor(data)` copies data into a float tensor of the default dtype, as in PyTorch;
     `sd.tensor` is the usual way to make one."""
 

@@ -17,10 +17,12 @@ from srcdiff.autograd.walk import walk
 from srcdiff.compiler import Executable, compile_backward
 from srcdiff.config import config
 from srcdiff.errors import CompileError
-from srcdiff.tape.lower import collect, edge_node
+from srcdiff.tape import record
+from srcdiff.tape.lower import collect, collect_inner, edge_node
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, GradNode, MarkedSite
 from srcdiff.tape.signature import signature
+from srcdiff.tape.value import TensorBase
 
 #: how many of a root's executables are tried before the graph's signature is computed
 CANDIDATES = 4
@@ -36,17 +38,53 @@ def gradients(
     if not create_graph and not modes.anomaly:
         found = find(roots, wanted, not retain)
         if found is not None:
-            executable, _, values = found
-            outputs = execute(executable, cts, values)
-            out: list[Any] = [None] * len(wanted)
-            for k, target in enumerate(executable.targets):
-                value = outputs[k]
-                out[target] = value.copy() if executable.shared[k] and value is not None else value
-            return out
+            return _spread(found, cts, len(wanted))
     captured, _ = walk(roots, cts, wanted, retain=retain, create_graph=create_graph)
-    if create_graph:
-        return captured
-    return [None if value is None else np.array(value)[()] if value.ndim == 0 else np.array(value) for value in captured]
+    return captured if create_graph else [owned(value) for value in captured]
+
+
+def trace_gradients(
+    roots: Sequence[Edge], cts: Sequence[Any], wanted: Sequence[Edge], start: int, retain: bool
+) -> tuple[list[Any], bool]:
+    """The same for a trace whose nodes are numbered from `start`, and whether it depends on something older that requires
+    grad. If so, the cotangents are Tensors that can be differentiated with respect to that."""
+    site = edge_node(roots[0]).site
+    if not modes.anomaly:
+        for executable in site.executables[:CANDIDATES]:
+            if executable.closed and (matched := executable.match(roots, wanted, not retain)) is not None:
+                STATS.hits += 1
+                return _spread((executable, *matched), cts, len(wanted)), False
+    nodes, is_open = collect_inner(roots, start)
+    if is_open:
+        tensors = [ct if isinstance(ct, TensorBase) else record.plain(ct) for ct in cts]
+        recording = modes.grad
+        modes.update(grad=True)
+        try:
+            return walk(roots, tensors, wanted, retain=True, create_graph=True, nodes=nodes)[0], True
+        finally:
+            modes.update(grad=recording)
+    values = [ct._value if isinstance(ct, TensorBase) else ct for ct in cts]
+    if not modes.anomaly and compilable(nodes):
+        found = _by_signature(site, nodes, roots, wanted, not retain)
+        if found is not None:
+            return _spread(found, values, len(wanted)), False
+    captured, _ = walk(roots, values, wanted, retain=retain, create_graph=False, nodes=nodes)
+    return [owned(value) for value in captured], False
+
+
+def _spread(found: tuple[Executable, Any, Any], cts: Sequence[Any], length: int) -> list[Any]:
+    """Run an executable and put its outputs where they are wanted, copied if they share memory with something."""
+    executable, _, values = found
+    outputs = execute(executable, cts, values)
+    out: list[Any] = [None] * length
+    for target, value, shared in zip(executable.targets, outputs, executable.shared, strict=True):
+        out[target] = value.copy() if shared and value is not None else value
+    return out
+
+
+def owned(value: Any) -> Any:
+    """A copy of an array that nothing else shares."""
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def leaf_gradients(
@@ -87,9 +125,18 @@ def find(roots: Sequence[Edge], wanted: Sequence[Edge] | None, free: bool) -> tu
     if site.prim is None or type(site) is MarkedSite:
         return None
     nodes = collect(roots)
-    if len(nodes) > config.largest_graph or any(type(node.site) is MarkedSite or node.site.prim is None and hasattr(node, "apply") for node in nodes):
+    if not compilable(nodes):
         return None
     return _by_signature(site, nodes, roots, wanted, free)
+
+
+def compilable(nodes: Sequence[GradNode]) -> bool:
+    """Whether generated code may stand in for walking these nodes: no hooks, no custom functions, not too many."""
+    if len(nodes) > config.largest_graph:
+        return False
+    return not any(
+        type(node.site) is MarkedSite or (node.site.prim is None and hasattr(node, "apply")) for node in nodes
+    )
 
 
 def _by_signature(
@@ -105,7 +152,7 @@ def _by_signature(
             return known, *matched
         return None
     options = config.options
-    if known + 1 < options.compile_after:
+    if known + 1 < options.compile_after and not site.compile_now:
         site.sightings[key] = known + 1
         if len(site.sightings) > 4 * options.cache_size:
             site.sightings.clear()

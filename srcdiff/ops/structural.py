@@ -124,6 +124,9 @@ item = nondiff(
     "item", "x", "x[k]", params="k", infer=lambda avals, *, k: avals[k],
     reason="differentiated by the transformation itself, as part of the operation whose output it is",
 )  # fmt: skip
+identity = linear(
+    "identity", "x", "x", lambda ct, out, x: ct, infer=lambda x: x, label="Alias", fold=lambda b, n, p: n[0]
+)
 stop_gradient = nondiff(
     "stop_gradient", "x", "x", infer=lambda x: x, reason="it stops gradients on purpose", fold=lambda b, n, p: n[0]
 )

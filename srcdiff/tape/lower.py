@@ -56,6 +56,25 @@ def collect(roots: Sequence[Edge]) -> list[GradNode]:
     return sorted(seen.values(), key=lambda node: node.seq)
 
 
+def collect_inner(roots: Sequence[Edge], start: int) -> tuple[list[GradNode], bool]:
+    """The nodes reachable from the roots that are not older than `start`, in order, and whether older ones are reached."""
+    seen: dict[int, GradNode] = {}
+    older = False
+    stack = [edge_node(edge) for edge in roots]
+    while stack:
+        node = stack.pop()
+        if node.seq < start:
+            older = True
+            continue
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node
+        for edge in node.inputs:
+            if edge is not None:
+                stack.append(edge[0] if type(edge) is tuple else edge)
+    return sorted(seen.values(), key=lambda node: node.seq), older
+
+
 def leading_to(nodes: Sequence[GradNode], wanted: Sequence[Edge]) -> set[int]:
     """Ids of the nodes that are wanted, or lie on a path to one that is. `nodes` in order of creation."""
     needed = {id(edge_node(edge)) for edge in wanted if edge is not None}

@@ -88,6 +88,8 @@ class GradNode:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
+        if name == "extra":
+            raise AttributeError(name)
         if name.startswith("_saved_"):
             return saved_attribute(self, name[len("_saved_") :])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -192,18 +194,16 @@ class AccumulateGrad(GradNode):
 
 
 class InputNode(GradNode):
-    """The end of the graph at an argument of a function under `sd.grad`."""
+    """The end of the graph at an argument of a function under `sd.grad`. `label()` is the argument's name."""
 
-    __slots__ = ("edge", "name_")
+    __slots__ = ("label",)
 
-    def __init__(self, edge: Edge = None, name: str | None = None) -> None:
+    def __init__(self, label: Callable[[], str]) -> None:
         self.site = LEAF
         self.inputs = ()
         self.saved = ()
         self.seq = next_seq()
-        #: the outer graph's edge, if the argument is itself being differentiated outside
-        self.edge = edge
-        self.name_ = name
+        self.label = label
 
     @property
     def next_functions(self) -> tuple[tuple[GradNode | None, int], ...]:

@@ -27,7 +27,7 @@ class Site:
     """What recorded nodes share. `kinds[k]` tells what operand k is, `values[k]` a static literal's value."""
 
     __slots__ = (
-        "__weakref__", "avals", "code", "executables", "kinds", "label", "lasti", "needs", "node_class", "out_aval",
+        "__weakref__", "avals", "code", "compile_now", "executables", "kinds", "label", "lasti", "needs", "node_class", "out_aval",
         "out_type", "params", "prim", "save_code", "save_list", "sightings", "step", "steps", "traced", "values",
     )  # fmt: skip
 
@@ -64,6 +64,8 @@ class Site:
         self.node_class: Any = None
         self.executables: tuple[Any, ...] = ()
         self.sightings: dict[Any, Any] = {}
+        #: compile a graph with its root here at its first backward
+        self.compile_now = False
         self.step: Any = None
         self.steps = 0
 

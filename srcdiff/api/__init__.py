@@ -1,0 +1,1 @@
+"""Functions of functions: gradients, Jacobians, compiled functions, and looking at what was generated."""

@@ -1,0 +1,232 @@
+"""`grad` and `value_and_grad`: functions of arrays that return gradients as arrays."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from srcdiff.api.trace import Trace, trace
+from srcdiff.api.tree import flatten
+from srcdiff.autograd.engine import trace_gradients
+from srcdiff.tape import record
+from srcdiff.tape.lower import collect_inner
+from srcdiff.tape.value import TensorBase
+
+
+@dataclass(slots=True)
+class Counts:
+    """What `cache_info` of one function shows."""
+
+    traced: int = 0
+    hits: int = 0
+    misses: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+
+class Transformed:
+    """A function made of another: keeps its name, docstring and signature, binds as a method, pickles and copies like it."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> None:
+        if not callable(function):
+            raise TypeError(f"expected a function, got {type(function).__name__}")
+        self._function = function
+        self._argnums = argnums
+        self._argnames = argnames
+        self._has_aux = has_aux
+        self._counts = Counts()
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        bound = type(self)(self._function.__get__(instance, owner), self._argnums, self._argnames, self._has_aux)
+        bound._counts = self._counts
+        return bound
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = getattr(self, "__qualname__", None)
+        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        for part in (name or "").split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return (type(self), (self._function, self._argnums, self._argnames, self._has_aux))
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return type(self)(self._function, self._argnums, self._argnames, self._has_aux)
+
+    def __repr__(self) -> str:
+        return f"<srcdiff.{type(self).__name__} of {self._function!r}>"
+
+    # ------------------------------------------------------------------------------------------------------- running
+
+    def _chosen(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[int | str]:
+        """Positions (or keywords) of the differentiated arguments of this call."""
+        argnums = self._argnums
+        if self._argnames is None and type(argnums) is int and 0 <= argnums < len(args):
+            return [argnums]
+        wanted: list[int | str] = []
+        if argnums is not None and not (self._argnames is not None and argnums == 0):
+            wanted += list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
+        if self._argnames is not None:
+            wanted += [self._argnames] if isinstance(self._argnames, str) else list(self._argnames)
+        return [self._locate(key, args, kwargs) for key in wanted]
+
+    def _locate(self, key: int | str, args: Sequence[Any], kwargs: dict[str, Any]) -> int | str:
+        if isinstance(key, int):
+            if -len(args) <= key < len(args):
+                return key % len(args)
+            names = self._parameters()
+            if 0 <= key < len(names) and names[key] in kwargs:
+                return names[key]
+            raise TypeError(f"argnums={key} asks for an argument that was not given: got {len(args)} positional arguments")
+        if key in kwargs:
+            return key
+        names = self._parameters()
+        if key in names and names.index(key) < len(args):
+            return names.index(key)
+        raise TypeError(f"argnames={key!r} asks for an argument that was not given")
+
+    def _parameters(self) -> list[str]:
+        try:
+            return list(inspect.signature(self._function).parameters)
+        except (TypeError, ValueError):
+            return []
+
+    def _name(self, key: int | str) -> str:
+        if isinstance(key, str):
+            return key
+        names = self._parameters()
+        return names[key] if key < len(names) else f"arg{key}"
+
+    def _trace(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Trace:
+        self._counts.traced += 1
+        return trace(self._function, list(args), dict(kwargs), self._chosen(args, kwargs), self._name)
+
+    def _structured(self, per_argument: list[Any]) -> Any:
+        """Gradients as the user asked for them: one, a tuple by position, a dict by name."""
+        by_name = self._argnames is not None
+        by_position = self._argnums is not None and not (by_name and self._argnums == 0)
+        positions = per_argument
+        named: Any = None
+        if by_name:
+            single = isinstance(self._argnames, str)
+            count = 1 if single else len(self._argnames)
+            cut = len(per_argument) - count
+            positions, names = per_argument[:cut], per_argument[cut:]
+            named = names[0] if single else dict(zip(self._argnames, names, strict=True))
+        if not by_position:
+            return named
+        placed = tuple(positions) if isinstance(self._argnums, (tuple, list)) else positions[0]
+        return (placed, named) if by_name else placed
+
+
+def scalar_result(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
+    """The function's value and aux; raises TypeError unless the value is a scalar."""
+    aux = None
+    if has_aux:
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise TypeError(f"{what} with has_aux=True: the function must return (value, aux), got {type(result).__name__}")
+        result, aux = result
+    if isinstance(result, TensorBase):
+        if result._value.size == 1:
+            if result._value.dtype.kind == "c":
+                raise TypeError(
+                    f"{what} needs a real scalar, but the function returned a complex one ({result._value.dtype}); take its "
+                    "real part, or its absolute value"
+                )
+            return result, aux
+        raise TypeError(
+            f"{what} needs a function that returns a scalar, got shape {tuple(result._value.shape)}; use sd.jacobian or sd.vjp, "
+            "or reduce the result, for example with np.sum"
+        )
+    if isinstance(result, (bool, int, float, np.generic)) or (isinstance(result, np.ndarray) and result.size == 1):
+        return result, aux
+    kind = "None" if result is None else f"a {type(result).__name__}"
+    if isinstance(result, np.ndarray):
+        kind = f"an array of shape {result.shape}"
+    raise TypeError(f"{what} needs a function that returns a scalar, got {kind}")
+
+
+class Grad(Transformed):
+    """What `sd.grad` returns."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        value, gradient, aux = self._value_and_gradient(args, kwargs)
+        return (gradient, aux) if self._has_aux else gradient
+
+    def _value_and_gradient(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        run = self._trace(args, kwargs)
+        value, aux = scalar_result(run.result, self._has_aux, f"sd.{'value_and_' if type(self) is ValueAndGrad else ''}grad")
+        found, is_open = gradients_of(run, value)
+        gradient = self._structured(run.rebuild(found))
+        return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
+
+
+class ValueAndGrad(Grad):
+    """What `sd.value_and_grad` returns."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        value, gradient, aux = self._value_and_gradient(args, kwargs)
+        return ((value, aux), gradient) if self._has_aux else (value, gradient)
+
+
+def gradients_of(run: Trace, value: Any, ct: Any = None, retain: bool = False) -> tuple[list[Any], bool]:
+    """The gradient for each leaf, in the caller's kind: array, NumPy scalar, float or Tensor; zeros if there is none.
+
+    Also whether the value depends on something outside the trace that requires grad (the gradients are then Tensors).
+    """
+    edge = value._edge if isinstance(value, TensorBase) else None
+    if edge is None:
+        return [like(leaf, None) for leaf in run.leaves], False
+    if ct is None:
+        shape, dtype = value._value.shape, value._value.dtype
+        ct = np.ones(shape, dtype) if shape else dtype.type(1)
+    found, is_open = trace_gradients([edge], [ct], run.edges, run.start, retain)
+    return [like(leaf, g) for leaf, g in zip(run.leaves, found, strict=True)], is_open
+
+
+def like(leaf: Any, g: Any) -> Any:
+    """A gradient in the kind of the argument it belongs to."""
+    if isinstance(g, TensorBase):
+        return g
+    kind = type(leaf)
+    if kind is np.ndarray:
+        if g is None:
+            return np.zeros(leaf.shape, leaf.dtype)
+        return g if type(g) is np.ndarray else np.asarray(g)
+    if isinstance(leaf, TensorBase):
+        return record.plain(np.zeros(leaf._value.shape, leaf._value.dtype) if g is None else g)
+    if kind is float:
+        return 0.0 if g is None else float(g)
+    if kind is complex:
+        return 0j if g is None else complex(g)
+    if isinstance(leaf, np.ndarray):
+        return np.zeros(leaf.shape, leaf.dtype) if g is None else np.asarray(g)
+    return kind(0) if g is None else g
+
+
+def outside(value: Any, run: Trace, is_open: bool) -> Any:
+    """The function's value as the caller gets it: an array or number, or a Tensor where Tensors went in or grad flows on."""
+    if not isinstance(value, TensorBase) or is_open:
+        return value
+    if any(isinstance(leaf, TensorBase) for leaf in run.leaves):
+        return record.plain(value._value)
+    return value._value
+
+
+def release(aux: Any, run: Trace) -> Any:
+    """Aux with its traced values turned into plain ones."""
+    leaves, rebuild = flatten(aux)
+    return rebuild([outside(leaf, run, _leads_outside(leaf, run)) for leaf in leaves])
+
+
+def _leads_outside(value: Any, run: Trace) -> bool:
+    edge = value._edge if isinstance(value, TensorBase) else None
+    return edge is not None and collect_inner([edge], run.start)[1]

@@ -1,0 +1,166 @@
+"""`vjp`, `jvp`, `jacobian`, `hessian`: derivatives of functions with array results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from srcdiff.api.gradient import Grad, Transformed, like, outside
+from srcdiff.api.trace import Trace, trace
+from srcdiff.api.tree import flatten
+from srcdiff.autograd.backward import grad as tensor_grad
+from srcdiff.autograd.engine import gradients, trace_gradients
+from srcdiff.errors import ShapeError
+from srcdiff.tape import record
+from srcdiff.tape.lower import collect_inner
+from srcdiff.tape.value import TensorBase
+
+
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """`(function(*primals), pullback)`, and aux as a third with `has_aux`.
+
+    `pullback(ct)` takes a cotangent in the structure of the function's result and gives a tuple of cotangents, one per
+    primal; it may be called any number of times.
+    """
+    run = trace(function, list(primals), {}, range(len(primals)), lambda k: f"primal{k}")
+    result, aux = run.result if has_aux else (run.result, None)
+    outs, rebuild = flatten(result)
+    is_open = _open(outs, run)
+
+    def pullback(*cts: Any) -> tuple[Any, ...]:
+        given = cts[0] if len(cts) == 1 else cts
+        leaves, _ = flatten(given)
+        found = _pull(outs, leaves, run)
+        return tuple(run.rebuild(found))
+
+    value = rebuild([outside(out, run, is_open) for out in outs])
+    return (value, pullback, aux) if has_aux else (value, pullback)
+
+
+def _open(outs: Sequence[Any], run: Trace) -> bool:
+    edges = [out._edge for out in outs if isinstance(out, TensorBase) and out._edge is not None]
+    return bool(edges) and collect_inner(edges, run.start)[1]
+
+
+def _pull(outs: Sequence[Any], cts: Sequence[Any], run: Trace) -> list[Any]:
+    """Cotangents of the trace's leaves from cotangents of its outputs."""
+    if len(outs) != len(cts):
+        raise ShapeError(f"vjp: the result has {len(outs)} arrays, but {len(cts)} cotangents were given")
+    edges, given = [], []
+    for out, ct in zip(outs, cts, strict=True):
+        if not isinstance(out, TensorBase) or out._edge is None or ct is None:
+            continue
+        if not isinstance(ct, TensorBase):
+            ct = np.asarray(ct, dtype=out._value.dtype)
+        if tuple(ct.shape) != out._value.shape:
+            raise ShapeError(f"vjp: a cotangent has shape {tuple(ct.shape)}, the output {out._value.shape}")
+        edges.append(out._edge)
+        given.append(ct)
+    if not edges:
+        return [like(leaf, None) for leaf in run.leaves]
+    if any(isinstance(ct, TensorBase) and ct._edge is not None for ct in given):
+        tensors = [ct if isinstance(ct, TensorBase) else record.plain(ct) for ct in given]
+        found = _differentiable(edges, tensors, run)
+    else:
+        values = [ct._value if isinstance(ct, TensorBase) else ct[()] for ct in given]
+        found, _ = trace_gradients(edges, values, run.edges, run.start, True)
+    return [like(leaf, g) for leaf, g in zip(run.leaves, found, strict=True)]
+
+
+def _differentiable(edges: Sequence[Any], cts: Sequence[Any], run: Trace) -> list[Any]:
+    return gradients(edges, cts, run.edges, retain=True, create_graph=True)
+
+
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """`(function(*primals), tangent)`: the derivative along `tangents`, by differentiating the vjp in its cotangent.
+
+    J t is the gradient of <vjp(u), t> with respect to u, because vjp is linear in u.
+    """
+    run = trace(function, list(primals), {}, range(len(primals)), lambda k: f"primal{k}")
+    result, aux = run.result if has_aux else (run.result, None)
+    outs, rebuild = flatten(result)
+    flat, _ = flatten(list(tangents))
+    if len(flat) != len(run.edges):
+        raise ShapeError(f"jvp: {len(run.edges)} primals, but {len(flat)} tangents")
+    is_open = _open(outs, run) or any(isinstance(t, TensorBase) and t._edge is not None for t in flat)
+    pushed = []
+    for out in outs:
+        if not isinstance(out, TensorBase) or out._edge is None:
+            pushed.append(np.zeros_like(out._value if isinstance(out, TensorBase) else out, dtype=float)[()])
+            continue
+        dummy = record.plain(np.zeros(out._value.shape, out._value.dtype))
+        dummy._requires = True
+        del dummy._edge
+        cts = _differentiable([out._edge], [dummy], run)
+        live = [(g, t) for g, t in zip(cts, flat, strict=True) if g is not None and g._edge is not None]
+        if not live:
+            pushed.append(np.zeros(out._value.shape, out._value.dtype)[()])
+            continue
+        seeds = [t if isinstance(t, TensorBase) else record.plain(np.asarray(t, dtype=g._value.dtype)) for g, t in live]
+        (tangent,) = tensor_grad(
+            [g for g, _ in live], [dummy], seeds, retain_graph=True, create_graph=is_open, materialize_grads=True
+        )
+        pushed.append(tangent if is_open else outside(tangent, run, False))
+    value = rebuild([outside(out, run, is_open) for out in outs])
+    return (value, rebuild(pushed), aux) if has_aux else (value, rebuild(pushed))
+
+
+class Jacobian(Transformed):
+    """What `sd.jacobian` returns: one array of shape `output.shape + input.shape` per pair of output and input leaf."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        run = self._trace(args, kwargs)
+        result, aux = run.result if self._has_aux else (run.result, None)
+        outs, rebuild = flatten(result)
+        blocks = [_rows(out, run) for out in outs]
+        per_output = [self._structured(run.rebuild(block)) for block in blocks]
+        jacobians = rebuild(per_output)
+        return (jacobians, aux) if self._has_aux else jacobians
+
+
+def _rows(out: Any, run: Trace) -> list[Any]:
+    """For each input leaf, the Jacobian of one output."""
+    leaves = run.leaves
+    shapes = [np.shape(leaf._value if isinstance(leaf, TensorBase) else leaf) for leaf in leaves]
+    value = out._value if isinstance(out, TensorBase) else np.asarray(out)
+    if not isinstance(out, TensorBase) or out._edge is None:
+        return [_finish(leaf, np.zeros(value.shape + shape)) for leaf, shape in zip(leaves, shapes, strict=True)]
+    rows: list[list[Any]] = [[] for _ in leaves]
+    for k in range(value.size):
+        ct = np.zeros(value.size, value.dtype)
+        ct[k] = 1
+        found, _ = trace_gradients([out._edge], [ct.reshape(value.shape)[()]], run.edges, run.start, True)
+        for column, leaf, g in zip(rows, leaves, found, strict=True):
+            column.append(like(np.asarray(_plain(leaf)), g))
+    return [
+        _finish(leaf, _stack(column, value.shape + shape, value.dtype))
+        for leaf, column, shape in zip(leaves, rows, shapes, strict=True)
+    ]
+
+
+def _plain(leaf: Any) -> Any:
+    return leaf._value if isinstance(leaf, TensorBase) else leaf
+
+
+def _stack(rows: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    if not rows:
+        return np.zeros(shape, dtype)
+    return np.reshape(np.stack(rows), shape)
+
+
+def _finish(leaf: Any, jacobian: Any) -> Any:
+    if isinstance(jacobian, TensorBase):
+        return jacobian
+    if isinstance(leaf, TensorBase):
+        return record.plain(jacobian)
+    return float(jacobian) if type(leaf) is float and jacobian.ndim == 0 else jacobian
+
+
+def hessian_of(function: Callable[..., Any], argnums: Any, argnames: Any, has_aux: bool) -> Jacobian:
+    """The Jacobian of the gradient."""
+    return Jacobian(Grad(function, argnums, argnames, has_aux), argnums, argnames, has_aux)
+
+
+

@@ -1,0 +1,89 @@
+"""Nested containers of arrays: taken apart into leaves, and put together again in the same structure.
+
+Containers are tuple, list, dict (and OrderedDict, defaultdict), namedtuple, dataclass instances and None; all else is a leaf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+Rebuild = Callable[[list[Any]], Any]
+
+
+def is_container(x: Any) -> bool:
+    """Whether x has parts."""
+    return x is None or isinstance(x, (tuple, list, dict)) or (dataclasses.is_dataclass(x) and not isinstance(x, type))
+
+
+def flatten(x: Any) -> tuple[list[Any], Rebuild]:
+    """The leaves of `x` and the function that builds the same structure of other leaves."""
+    leaves: list[Any] = []
+    rebuild = _flatten(x, leaves)
+    return leaves, lambda values: rebuild(iter(values))
+
+
+def leaf_names(x: Any, stem: str) -> list[str]:
+    """A name for each leaf: `params["w"]` is `params_w`."""
+    out: list[str] = []
+    _names(x, stem, out)
+    return out
+
+
+def map_leaves(function: Callable[[Any], Any], x: Any) -> Any:
+    """The same structure with `function` of each leaf."""
+    leaves, rebuild = flatten(x)
+    return rebuild([function(leaf) for leaf in leaves])
+
+
+def _parts(x: Any) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]] | None:
+    """Keys, parts, and how to put parts together; None for a leaf."""
+    if x is None:
+        return [], [], lambda parts: None
+    kind = type(x)
+    if isinstance(x, dict):
+        keys = list(x)
+        if kind is dict:
+            return keys, list(x.values()), lambda parts: dict(zip(keys, parts, strict=True))
+        return keys, list(x.values()), lambda parts: _like_dict(x, keys, parts)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return list(x._fields), list(x), lambda parts: kind(*parts)
+    if isinstance(x, (tuple, list)):
+        return list(range(len(x))), list(x), lambda parts: kind(parts)
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        names = [field.name for field in dataclasses.fields(x)]
+        return names, [getattr(x, n) for n in names], lambda parts: _like_dataclass(x, names, parts)
+    return None
+
+
+def _like_dict(x: Any, keys: list[Any], parts: list[Any]) -> Any:
+    out = x.copy()
+    out.update(zip(keys, parts, strict=True))
+    return out
+
+
+def _like_dataclass(x: Any, names: list[str], parts: list[Any]) -> Any:
+    out = object.__new__(type(x))
+    for name, part in zip(names, parts, strict=True):
+        object.__setattr__(out, name, part)
+    return out
+
+
+def _flatten(x: Any, leaves: list[Any]) -> Callable[[Any], Any]:
+    found = _parts(x) if is_container(x) else None
+    if found is None:
+        leaves.append(x)
+        return next
+    _, parts, build = found
+    inner = [_flatten(part, leaves) for part in parts]
+    return lambda values: build([rebuild(values) for rebuild in inner])
+
+
+def _names(x: Any, stem: str, out: list[str]) -> None:
+    found = _parts(x) if is_container(x) else None
+    if found is None:
+        out.append(stem)
+        return
+    for key, part in zip(found[0], found[1], strict=True):
+        _names(part, f"{stem}_{key}", out)
