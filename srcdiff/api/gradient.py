@@ -40,7 +40,7 @@ class Transformed:
         self._argnames = argnames
         self._has_aux = has_aux
         self._counts = Counts()
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
