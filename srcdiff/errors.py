@@ -1,7 +1,8 @@
 """Every error srcdiff raises on purpose.
 
     SrcdiffError
-    +-- ShapeError (ValueError)          operands whose shapes do not fit
+    +-- ShapeError (ValueError, RuntimeError)    operands whose shapes do not fit
+    +-- OutOfBoundsError (IndexError, RuntimeError)   an index, class or probability outside its range
     +-- DTypeError (TypeError)           a dtype that cannot be differentiated or does not fit
     +-- NotDifferentiableError (TypeError)   an operation without a derivative, or a gradient that would be lost
     +-- GradientLostError (TypeError, RuntimeError)    a traced value about to leave the graph silently
@@ -21,8 +22,12 @@ class SrcdiffError(Exception):
     """The root of all of srcdiff's errors."""
 
 
-class ShapeError(SrcdiffError, ValueError):
+class ShapeError(SrcdiffError, ValueError, RuntimeError):
     """Operands whose shapes do not fit the operation."""
+
+
+class OutOfBoundsError(SrcdiffError, IndexError, RuntimeError):
+    """An index, class or probability outside its range."""
 
 
 class DTypeError(SrcdiffError, TypeError):

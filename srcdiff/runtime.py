@@ -52,6 +52,18 @@ from srcdiff.runtime_math import (  # noqa: F401
     softplus,
     xlogy,
 )
+from srcdiff.runtime_nn import (  # noqa: F401
+    binary_cross_entropy,
+    class_shares,
+    cross_entropy,
+    embedding,
+    embedding_adjoint,
+    huber,
+    kl_div,
+    nll_loss,
+    one_hot,
+    standardize,
+)
 from srcdiff.runtime_special import (  # noqa: F401
     bessel_i,
     erf,
