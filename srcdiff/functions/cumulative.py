@@ -10,7 +10,7 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import implements, no_value, operand
 from srcdiff.functions.nanreductions import present
-from srcdiff.functions.reductions import as_array, masked
+from srcdiff.functions.reductions import as_array, masked, size
 from srcdiff.functions.reductions import sum as sum_
 from srcdiff.ops import cumulative as c
 from srcdiff.ops import elementwise as e
@@ -25,7 +25,7 @@ def _along(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, int]:
     if axis is None or not x.ndim:
         if axis is not None and operator.index(axis) not in (0, -1):
             raise np.exceptions.AxisError(axis, x.ndim)
-        return reshape(x, shape=(x.size,)), 0
+        return reshape(x, shape=(size(x),)), 0
     return x, normalize_axes(operator.index(axis), x.ndim)[0]
 
 
@@ -155,7 +155,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         x = as_array(x)
         width = diff(x, axis=0 if x.ndim == 1 else axis)
         if x.ndim == 1:
-            width = reshape(width, shape=(width.size, *(1,) * (y.ndim - axis - 1)))
+            width = reshape(width, shape=(size(width), *(1,) * (y.ndim - axis - 1)))
     return sum_(width * (cut(y, axis, 1, None) + cut(y, axis, None, -1)) / 2.0, axis=axis)
 
 
@@ -205,7 +205,8 @@ def _spacings(varargs: tuple[Any, ...], x: Any, axes: tuple[int, ...]) -> list[A
 def _slopes(x: Any, axis: int, h: Any, edge_order: int) -> Any:
     if x.shape[axis] < edge_order + 1:
         raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
         )
     even = not getattr(h, "ndim", 0)
 
@@ -218,7 +219,7 @@ def _slopes(x: Any, axis: int, h: Any, edge_order: int) -> Any:
     if even:
         inside = (cut(x, axis, 2, None) - cut(x, axis, None, -2)) / (2.0 * h)
     else:
-        before, after = (reshape(d, shape=(d.size, *(1,) * (x.ndim - axis - 1))) for d in (h[:-1], h[1:]))
+        before, after = (reshape(d, shape=(size(d), *(1,) * (x.ndim - axis - 1))) for d in (h[:-1], h[1:]))
         a = -after / (before * (before + after))
         b = (after - before) / (before * after)
         d = before / (after * (before + after))

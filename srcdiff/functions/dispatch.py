@@ -79,6 +79,13 @@ def _tensors_in(x: Any) -> list[Any]:
     return [part for inner in x for part in _tensors_in(inner)] if isinstance(x, (list, tuple)) else []
 
 
+def values_of(x: Any) -> Any:
+    """The plain array of a Tensor, which so becomes a constant; within lists and tuples too. Anything else as it is."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(values_of, x))
+    return getattr(x, "_value", x)
+
+
 def operand(x: Any) -> Any:
     """`x` as something primitives take: Tensors, arrays and numbers as they are; lists become arrays or stacks."""
     if isinstance(x, (Operand, np.ndarray, np.generic, bool, int, float, complex)):

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.functions.dispatch import implements, no_value, operand
-from srcdiff.functions.reductions import as_array, canonical, flag, masked, max_, mean, min_, prod
-from srcdiff.functions.statistics import std, var
+from srcdiff.functions.dispatch import implements, no_value, operand, refuse, values_of
+from srcdiff.functions.reductions import as_array, canonical, flag, masked, max_, mean, min_, prod, size
+from srcdiff.functions.statistics import grouped, in_order, std, var, virtual_index, weighed
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import reductions as r
+from srcdiff.ops.structural import reshape, transpose
 
 
 def present(x: Any, where: Any = no_value) -> Any:
@@ -100,3 +101,39 @@ def nanmax(a: Any, axis: Any = None, keepdims: Any = no_value, initial: Any = no
 def nanmin(a: Any, axis: Any = None, keepdims: Any = no_value, initial: Any = no_value, where: Any = no_value) -> Any:
     """np.nanmin."""
     return _nan_extreme(min_, np.inf, a, axis, keepdims, initial, where)
+
+
+# ------------------------------------------------------------------------------------------- medians and quantiles
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = no_value,
+    *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """np.nanquantile, by the definitions that np.quantile knows here."""
+    refuse("np.nanquantile", weights=weights)
+    x, q = as_array(a), as_array(q)
+    x = x if x.dtype.kind in "f" else as_array(x, np.float64)
+    rows, shape = grouped(x, canonical(axis, x.ndim))
+    ordered = in_order(rows)  # NaN comes last
+    count = np.sum(~np.isnan(values_of(rows)), axis=-1, keepdims=True)
+    places = virtual_index(reshape(q, shape=(size(q),)), np.maximum(count, 1), method)
+    out = weighed(ordered, places, np.maximum(count, 1))
+    out = transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
+    return reshape(out, shape=(*q.shape, *(shape if flag(keepdims) else out.shape[1:])))
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = no_value,
+    *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """np.nanpercentile."""
+    return nanquantile(a, as_array(q) / 100, axis, overwrite_input, method, keepdims, weights=weights)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = no_value) -> Any:
+    """np.nanmedian."""
+    return nanquantile(a, 0.5, axis, keepdims=keepdims)

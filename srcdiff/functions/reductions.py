@@ -1,11 +1,12 @@
 """np.sum, np.mean, np.max and the other reductions, with all of NumPy's keywords but `out`.
 
-`where=` is a choice before the reduction, `initial=` an operation after it, `dtype=` a cast before it; so the primitives know
+`where=` is a choice before the reduction, `initial=` an operation after it, `dtype=` a cast before it: primitives know
 only `axis` and `keepdims`.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -25,6 +26,11 @@ def as_array(x: Any, dtype: Any = None) -> Any:
     if not hasattr(x, "shape"):
         x = np.asarray(x)
     return x if dtype is None or x.dtype == dtype else cast(x, dtype=np.dtype(dtype))
+
+
+def size(x: Any) -> int:
+    """The number of elements of a Tensor or array."""
+    return math.prod(x.shape)
 
 
 def canonical(axis: Any, ndim: int) -> Any:
@@ -136,7 +142,7 @@ def _extreme(
             "specify 'initial'"
         )
     shape = reduced_shape(tuple(x.shape), axis, keepdims)
-    if x.size == 0:
+    if size(x) == 0:
         return broadcast_to(as_array(initial, x.dtype), shape=shape)
     return combine(reduce(masked(x, where, neutral(x.dtype)), axis=axis, keepdims=keepdims), initial)
 

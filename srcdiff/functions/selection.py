@@ -9,24 +9,14 @@ from typing import Any
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.functions.cumulative import diff
-from srcdiff.functions.dispatch import implements, no_value, operand
-from srcdiff.functions.reductions import as_array, highest, lowest
-from srcdiff.functions.reductions import sum as sum_
+from srcdiff.functions.dispatch import implements, no_value, operand, values_of
+from srcdiff.functions.reductions import as_array, highest, lowest, size
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import selection as s
 from srcdiff.ops import special
 from srcdiff.ops.families import normalize_axes
 from srcdiff.ops.structural import reshape
 from srcdiff.ops.transcendental import arctan2
-
-
-def values_of(x: Any) -> Any:
-    """The plain array (or number) of a Tensor, which is then a constant; anything else as it is."""
-    if isinstance(x, (list, tuple)):
-        return type(x)(values_of(part) for part in x)
-    return getattr(x, "_value", x)
-
 
 # ------------------------------------------------------------------------------------------------------------ choosing
 
@@ -78,7 +68,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     index = np.asarray(values_of(as_array(a)))
     options = [choices[k] for k in range(len(choices))]
     n = len(options)
-    if mode == "raise" and index.size and not (0 <= index.min() and index.max() < n):
+    if mode == "raise" and index.size and not (index.min() >= 0 and index.max() < n):
         raise ValueError("invalid entry in choice array")
     index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
     out = operand(options[-1])
@@ -97,9 +87,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         rest = ~np.any(conditions, axis=0)
         conditions.append(rest)
     elif len(functions) != len(conditions):
-        raise ValueError(
-            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected"
-        )
+        n = len(conditions)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     out: Any = np.zeros(tuple(x.shape), x.dtype)
     for condition, function in zip(conditions, functions, strict=True):
         full = np.broadcast_to(condition, tuple(x.shape))
@@ -109,7 +98,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             out = e.where(full, operand(function), out)
             continue
         places = np.nonzero(full.ravel())[0]
-        chosen = function(reshape(x, shape=(x.size,))[places], *args, **kw)
+        chosen = function(reshape(x, shape=(size(x),))[places], *args, **kw)
         out = e.where(full, _put(chosen, places, tuple(x.shape), out.dtype), out)
     return out
 
@@ -149,7 +138,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 def _axis(x: Any, axis: Any) -> tuple[Any, int]:
     """x and a non-negative axis; None flattens."""
     if axis is None:
-        return reshape(x, shape=(x.size,)), 0
+        return reshape(x, shape=(size(x),)), 0
     return x, normalize_axes(operator.index(axis), x.ndim)[0]
 
 
@@ -256,7 +245,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     place = np.searchsorted(values_of(xp), values_of(x), side="right") - 1
     below = np.clip(place, 0, max(n - 2, 0))
     above = np.minimum(below + 1, n - 1)
-    inside = (0 <= place) & (place < n - 1)
+    inside = (place >= 0) & (place < n - 1)
     run = e.where(inside, xp[above] - xp[below], 1.0)
     line = (fp[above] - fp[below]) / run * (x - xp[below]) + fp[below]
     last = e.equal(values_of(x), values_of(xp)[-1])
@@ -300,10 +289,10 @@ def _constant(function: Callable[..., Any]) -> None:
     implements(function)(call)
 
 
-for _name in """
+_CONSTANT = """
     allclose isclose array_equal array_equiv isreal iscomplex iscomplexobj isrealobj isposinf isneginf searchsorted
-    digitize nanargmax nanargmin lexsort isin argwhere flatnonzero nonzero unique_counts unique_inverse
-    iscomplexobj shape size ndim result_type can_cast min_scalar_type may_share_memory shares_memory
-""".split():
-    if hasattr(np, _name):
-        _constant(getattr(np, _name))
+    digitize nanargmax nanargmin lexsort isin argwhere flatnonzero nonzero shape size ndim result_type can_cast
+    min_scalar_type may_share_memory shares_memory
+"""
+for _name in _CONSTANT.split():
+    _constant(getattr(np, _name))

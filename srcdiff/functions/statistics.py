@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.core.primitive import REGISTRY
 from srcdiff.errors import UnsupportedError
-from srcdiff.functions.dispatch import implements, no_value, operand
-from srcdiff.functions.reductions import as_array, canonical, flag, masked, mean, number
+from srcdiff.functions.dispatch import implements, no_value, refuse, values_of
+from srcdiff.functions.reductions import as_array, canonical, flag, masked, mean, number, size
 from srcdiff.functions.reductions import sum as sum_
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import reductions as r
@@ -61,9 +62,9 @@ def _variance(x: Any, axis: Any, ddof: Any, keepdims: bool, where: Any, centre: 
     x = x if x.dtype.kind in "fc" else cast(x, dtype=np.dtype(float))
     if centre is no_value:
         centre = average_of(x, axis=axis, keepdims=True, where=where)
-    distance = x - centre
+    distance = masked(x - centre, where, 0.0)
     squares = distance * distance if x.dtype.kind == "f" else e.real(distance * e.conj(distance))
-    total = r.sum(masked(squares, where, 0.0), axis=axis, keepdims=keepdims)
+    total = r.sum(squares, axis=axis, keepdims=keepdims)
     return total / maximum(number(x, axis, keepdims, where) - ddof, 0.0)
 
 
@@ -74,20 +75,15 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     axis = canonical(axis, x.ndim)
     if weights is None:
         out = average_of(x, axis=axis, keepdims=keepdims)
-        return (out, np.full(out.shape, x.size / max(out.size, 1), out.dtype)[()]) if returned else out
+        return (out, np.full(out.shape, size(x) / max(size(out), 1), out.dtype)[()]) if returned else out
     w = as_array(weights)
     if w.shape != x.shape:
         w = _spread_weights(w, x, axis)
     scale = sum_(w, axis=axis, keepdims=keepdims)
-    if np.any(np.asarray(e.equal(_plain(scale), 0.0))):
+    if np.any(np.asarray(e.equal(values_of(scale), 0.0))):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     out = sum_(x * w, axis=axis, keepdims=keepdims) / scale
     return (out, np.broadcast_to(scale, out.shape)) if returned else out
-
-
-def _plain(x: Any) -> Any:
-    """The values of x, without gradient."""
-    return getattr(x, "_value", x)
 
 
 def _spread_weights(w: Any, x: Any, axis: Any) -> Any:
@@ -156,23 +152,16 @@ def quantile(
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.quantile, by any of NumPy's continuous definitions or `lower`, `higher`, `midpoint`, `nearest`."""
-    if weights is not None:
-        raise UnsupportedError("np.quantile: the keyword weights is not supported")
+    refuse("np.quantile", weights=weights)
     x, q = as_array(a), as_array(q)
     x = x if x.dtype.kind in "f" else cast(x, dtype=np.dtype(float))
-    points = _plain(q)
+    points = values_of(q)
     if not np.all((points >= 0) & (points <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
     rows, shape = grouped(x, canonical(axis, x.ndim))
     n = rows.shape[-1]
     ordered = in_order(rows)
-    flat = reshape(q, shape=(q.size,))
-    where = _virtual_index(flat, n, method)
-    below = np.clip(np.floor(_plain(where)), 0, n - 1).astype(int)
-    above = np.minimum(below + 1, n - 1)
-    part = cast(where - below, dtype=x.dtype)
-    low, high = ordered[..., below], ordered[..., above]
-    out = e.where(e.greater_equal(part, 0.5), high - (high - low) * (1.0 - part), low + (high - low) * part)
+    out = weighed(ordered, virtual_index(reshape(q, shape=(size(q),)), n, method), n)
     if x.dtype.kind == "f":
         last = ordered[..., -1:]
         out = e.where(e.isnan(last), last, out)
@@ -180,19 +169,34 @@ def quantile(
     return reshape(out, shape=(*q.shape, *(shape if keepdims else out.shape[1:])))
 
 
-def _virtual_index(q: Any, n: int, method: str) -> Any:
+def virtual_index(q: Any, n: Any, method: str) -> Any:
     """The place of each quantile among n ordered values, between 0 and n - 1."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         place = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1.0 - alpha - beta)) - 1.0
         return np.clip(place, 0, n - 1)
-    place = (n - 1) * _plain(q)
+    place = (n - 1) * values_of(q)
     if method == "midpoint":
         return 0.5 * (np.floor(place) + np.ceil(place))
     rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(method)
     if rounding is None:
         raise UnsupportedError(f"np.quantile: the method {method!r} is not supported")
     return rounding(place)
+
+
+def weighed(ordered: Any, places: Any, n: Any) -> Any:
+    """The values at fractional places along the last axis, by linear interpolation; rounded as NumPy rounds.
+
+    `places` has shape (quantiles,) or (..., quantiles), and n, the number of values there are, broadcasts against it.
+    """
+    below = np.clip(np.floor(values_of(places)), 0, n - 1).astype(int)
+    above = np.minimum(below + 1, n - 1)
+    part = cast(places - below, dtype=ordered.dtype)
+    if below.ndim == 1:
+        low, high = ordered[..., below], ordered[..., above]
+    else:
+        low, high = (REGISTRY["take_along_axis"](ordered, k, axis=ordered.ndim - 1) for k in (below, above))
+    return e.where(e.greater_equal(part, 0.5), high - (high - low) * (1.0 - part), low + (high - low) * part)
 
 
 @implements(np.percentile)
@@ -212,9 +216,8 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """np.cov; frequency and other weights are taken as constants."""
-    if fweights is not None or aweights is not None:
-        raise UnsupportedError("np.cov: the keywords fweights and aweights are not supported")
+    """np.cov, without weights."""
+    refuse("np.cov", fweights=fweights, aweights=aweights)
     x = _observations(m, rowvar, dtype)
     if y is not None:
         x = np.concatenate((x, _observations(y, rowvar, dtype)), axis=0)
@@ -234,7 +237,7 @@ def _observations(m: Any, rowvar: bool, dtype: Any) -> Any:
     if x.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
     if x.ndim < 2:
-        return reshape(x, shape=(1, x.size))
+        return reshape(x, shape=(1, size(x)))
     return x if rowvar or x.shape[0] == 1 else transpose(x, axes=(1, 0))
 
 

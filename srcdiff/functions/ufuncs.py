@@ -1,7 +1,8 @@
 """NumPy's (and SciPy's) ufuncs on Tensors: which primitive or function each is, and what its methods do.
 
-`UFUNCS` (in `dispatch`) has those that are one primitive, `UFUNC_FUNCTIONS` the others; `UFUNC_METHODS` maps a ufunc and the name of
-one of its methods (`reduce`, `accumulate`, `outer`, `reduceat`) to a function with NumPy's signature minus `out`.
+`UFUNCS` (in `dispatch`) has those that are a primitive, `UFUNC_FUNCTIONS` the others; `UFUNC_METHODS` maps a ufunc and
+the name of one of its methods (`reduce`, `accumulate`, `outer`, `reduceat`) to a function with NumPy's signature minus
+`out`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _SAME_NAME = """
     logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert left_shift right_shift bitwise_count gcd lcm
     float_power square reciprocal sqrt cbrt hypot exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan
     arcsin arccos arctan arctan2 deg2rad rad2deg sinh cosh tanh arcsinh arccosh arctanh maximum minimum fmax fmin matmul
-""".split()
-UFUNCS.update((getattr(np, name), REGISTRY[name]) for name in _SAME_NAME if hasattr(np, name))
+"""
+UFUNCS.update((getattr(np, name), REGISTRY[name]) for name in _SAME_NAME.split())
 UFUNCS.update((getattr(np, name), REGISTRY[renamed]) for name, renamed in _RENAMED.items())
 
 #: ufuncs that are functions rather than one primitive
@@ -230,7 +231,8 @@ _SCIPY = {
 def register_scipy(ufunc: Any) -> bool:
     """Enter the ufunc if it is one of SciPy's that is a primitive; whether it is.
 
-    A ufunc does not tell its module, so it is compared with what `scipy.special`, imported by whoever has the ufunc, calls so.
+    A ufunc does not tell its module, so it is compared with what is called so in `scipy.special`, which whoever has the
+    ufunc has imported.
     """
     special = _loaded("scipy.special")
     name = ufunc.__name__

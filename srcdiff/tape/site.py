@@ -53,7 +53,7 @@ class Site:
         self.traced = traced
         #: None for several outputs, and for a result whose type carries no gradient
         self.out_type: TensorType | None = None
-        if type(out_aval) is Aval and out_aval.differentiable:
+        if type(out_aval) is Aval and out_aval.differentiable and prim.vjps is not None:
             self.out_type = out_aval.types[3 if traced else 1]
         self.code = ref(place[0]) if place else None
         self.lasti = place[1] if place else -1
