@@ -1,0 +1,349 @@
+"""numpy.linalg: inverses, solutions, determinants, decompositions and norms."""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from srcdiff.aval import aval
+from srcdiff.errors import UnsupportedError
+from srcdiff.functions.dispatch import implements, like, no_value, plain
+from srcdiff.functions.shaping import arrayed, as_axes, reshape
+from srcdiff.ops import decompositions as parts
+from srcdiff.ops import linalg as ops
+from srcdiff.ops.elementwise import conj, real
+from srcdiff.ops.reductions import sum
+from srcdiff.ops.structural import cast, transpose
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """The factors of A = Q R."""
+
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    """The factors of A = U diag(S) Vh."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class SlogdetResult(NamedTuple):
+    """The sign and the logarithm of the absolute value of a determinant."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def matrices(a: Any) -> Any:
+    """A stack of matrices; LinAlgError otherwise, as in NumPy."""
+    a = arrayed(a)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    return a
+
+
+def square(a: Any) -> Any:
+    """A stack of square matrices; LinAlgError otherwise, as in NumPy."""
+    a = matrices(a)
+    if a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    return a
+
+
+# -------------------------------------------------------------------------------------------------- inverses, solutions
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    return ops.inv(square(a))
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = no_value) -> Any:
+    if hermitian:
+        raise UnsupportedError("pinv: hermitian=True is not supported; without it the result is the same")
+    a = matrices(a)
+    if rcond is not None and rtol is not no_value:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    if rcond is None:
+        if rtol is no_value:
+            rcond = 1e-15
+        else:
+            eps = np.finfo(ops.real_dtype(np.dtype(np.result_type(a.dtype, np.float32)))).eps
+            rcond = rtol if rtol is not None else max(a.shape[-2:]) * float(eps)
+    if np.ndim(plain(rcond)):
+        raise UnsupportedError("pinv: one rcond for each matrix is not supported")
+    return ops.pinv(a, rcond=float(plain(rcond)))
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    return ops.solve(square(a), arrayed(b))
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = arrayed(a), arrayed(b)
+    if axes is not None:
+        last = as_axes(axes, a.ndim)
+        a = transpose(a, axes=(*(k for k in range(a.ndim) if k not in last), *last))
+    shape = tuple(a.shape[b.ndim :])
+    if prod(shape) ** 2 != prod(a.shape):
+        raise np.linalg.LinAlgError("tensorsolve: a must be square, prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
+    return reshape(solve(reshape(a, (-1, prod(shape))), reshape(b, -1)), shape)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    a = arrayed(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    first, last = tuple(a.shape[:ind]), tuple(a.shape[ind:])
+    return reshape(inv(reshape(a, (prod(last), -1))), (*last, *first))
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    a, b = arrayed(a), arrayed(b)
+    if a.ndim != 2 or b.ndim not in (1, 2):
+        raise np.linalg.LinAlgError("lstsq: a must be a matrix, b a vector or a matrix")
+    m, n = a.shape
+    if b.shape[0] != m:
+        raise np.linalg.LinAlgError("Incompatible dimensions")
+    eps = float(np.finfo(ops.real_dtype(ops.working_dtype(aval((), np.dtype(a.dtype))))).eps)
+    limit = eps * max(m, n) if rcond is None else eps if rcond < 0 else float(rcond)
+    x = ops.matmul(ops.pinv(a, rcond=limit), b)
+    s = svdvals(a)
+    rank = int(np.count_nonzero(plain(s) > limit * np.max(plain(s), initial=0.0)))
+    if rank != n or m <= n:
+        residuals: Any = np.zeros(0, plain(s).dtype)
+    else:
+        error = b - ops.matmul(a, x)
+        residuals = reshape(sum(real(error * conj(error)), axis=(0,), keepdims=False), -1)
+    return x, residuals, rank, s
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: Any) -> Any:
+    a, n = square(a), operator.index(n)
+    if n == 0:
+        one = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+        return like(one, a)
+    if n < 0:
+        a, n = inv(a), -n
+    if n == 3:
+        return ops.matmul(ops.matmul(a, a), a)
+    made, power = None, a
+    while True:
+        if n & 1:
+            made = power if made is None else ops.matmul(made, power)
+        n >>= 1
+        if not n:
+            return made
+        power = ops.matmul(power, power)
+
+
+# ----------------------------------------------------------------------------------------------- determinants and ranks
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    return ops.det(square(a))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    return SlogdetResult(*ops.slogdet(square(a)))
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    return like(np.asarray(np.linalg.matrix_rank(plain(A), plain(tol), hermitian, rtol=plain(rtol))), A)
+
+
+# ------------------------------------------------------------------------------------------------------- decompositions
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    a = square(a)
+    return ops.adjoint(parts.cholesky(ops.adjoint(a))) if upper else parts.cholesky(a)
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: Any = "reduced") -> Any:
+    a = matrices(a)
+    if mode == "r":
+        return parts.qr(a)[1]
+    if mode == "reduced" or (mode == "complete" and a.shape[-2] <= a.shape[-1]):
+        return QRResult(*parts.qr(a))
+    if mode == "complete":
+        return QRResult(*parts.qr_complete(a))
+    if mode == "raw":
+        raise UnsupportedError("qr: mode='raw' is not supported on Tensors")
+    raise ValueError(f"Unrecognized mode '{mode}'")
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if hermitian:
+        raise UnsupportedError("svd: hermitian=True is not supported; without it the result is the same")
+    a = matrices(a)
+    if not compute_uv:
+        return svdvals(a)
+    full = bool(full_matrices) and a.shape[-1] != a.shape[-2]
+    return SVDResult(*parts.svd(a, full_matrices=full))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    return parts.svd(matrices(x), full_matrices=False)[1]
+
+
+def _triangle(UPLO: Any) -> str:
+    uplo = str(UPLO).upper()
+    if uplo not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return uplo
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: Any = "L") -> Any:
+    return EighResult(*parts.eigh(square(a), uplo=_triangle(UPLO)))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
+    return parts.eigh(square(a), uplo=_triangle(UPLO))[0]
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    a = square(a)
+    w, v = parts.eig(a)
+    if a.dtype.kind != "c" and not np.any(plain(w).imag):
+        w, v = real(w), real(v)  # NumPy gives real results where all eigenvalues are real
+    return EigResult(w, v)
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    return eig(a)[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------- norms
+
+
+def _p_norm(x: Any, p: float, axis: int, keepdims: bool) -> Any:
+    """The p-norm along one axis; where it is 0 so is its gradient."""
+    total = np.sum(np.abs(x) ** p, axis=axis, keepdims=keepdims)
+    zero = np.equal(plain(total), 0)
+    return np.where(zero, 0.0, np.where(zero, 1.0, total) ** (1.0 / p)) if np.any(zero) else total ** (1.0 / p)
+
+
+def _along(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
+    """A norm of the vectors along one axis."""
+    if ord is None or ord == 2:
+        return ops.norm(x, axis=axis, keepdims=keepdims)
+    if ord == np.inf:
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        made = np.sum(plain(x) != 0, axis=axis, keepdims=keepdims)
+        return like(made.astype(ops.real_dtype(np.dtype(x.dtype))), x)
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    return _p_norm(x, float(ord), axis, keepdims)
+
+
+def _of_matrices(x: Any, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:
+    """A norm of the matrices that two axes make up."""
+    if ord in (None, "fro", "f"):
+        return ops.norm(x, axis=(rows, columns), keepdims=keepdims)
+    if ord in (1, -1, np.inf, -np.inf):
+        inner, outer = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = np.sum(np.abs(x), axis=inner, keepdims=True)
+        made: Any = (np.max if ord > 0 else np.min)(sums, axis=outer, keepdims=True)
+    elif ord in (2, -2, "nuc"):
+        rest = tuple(k for k in range(x.ndim) if k not in (rows, columns))
+        s = svdvals(transpose(x, axes=(*rest, rows, columns)))
+        reduce: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        made = reduce(s, axis=-1)
+        made = reshape(made, tuple(1 if k in (rows, columns) else n for k, n in enumerate(x.shape)))
+    else:
+        raise ValueError(f"Invalid norm order {ord!r} for matrices.")
+    return made if keepdims else reshape(made, tuple(n for k, n in enumerate(x.shape) if k not in (rows, columns)))
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = arrayed(x)
+    if x.dtype.kind not in "fc":
+        x = cast(x, dtype=np.dtype(float))
+    keepdims = bool(keepdims)
+    if axis is None:
+        if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
+            made = ops.norm(x if x.ndim < 3 else reshape(x, -1), axis=None, keepdims=False)
+            return reshape(made, (1,) * x.ndim) if keepdims else made
+        axes: tuple[int, ...] = tuple(range(x.ndim))
+    else:
+        axes = as_axes(axis, x.ndim)
+    if len(axes) == 1:
+        return _along(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _of_matrices(x, ord, *axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = arrayed(x)
+    if x.dtype.kind not in "fc":
+        x = cast(x, dtype=np.dtype(float))
+    axes = tuple(range(x.ndim)) if axis is None else as_axes(axis, x.ndim)
+    rest = tuple(k for k in range(x.ndim) if k not in axes)
+    flat = reshape(transpose(x, axes=(*axes, *rest)), (-1, *(x.shape[k] for k in rest)))
+    made = _along(flat, ord, 0, False)
+    return reshape(made, tuple(1 if k in axes else n for k, n in enumerate(x.shape))) if keepdims else made
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    x = matrices(x)
+    if not prod(x.shape):
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        large, small = s[..., 0], s[..., -1]
+        return small / large if p == -2 else large / small
+    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+
