@@ -1,81 +1,275 @@
 """From a Program to the function a careful person would have written for it.
 
-Guarantees: every statement computes values that later statements or the result use; a value used once is written into the
-expression that uses it while the line stays readable; the user's line stands above the statements that come from it.
+Guarantees: the function takes the program's inputs in order and returns its outputs; every statement computes values that
+later statements or the result use; the user's line stands above the statements that come from it, and the type of each
+value behind it. With `plain` nothing is said about memory; without it, operations on large arrays write into arrays that
+are no longer needed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import gast
+import numpy as np
 
+from srcdiff.codegen.header import Header, docstring
+from srcdiff.codegen.idioms import number, written, zeros
 from srcdiff.codegen.namer import Namer
 from srcdiff.codegen.printer import Comments, Note, to_source
-from srcdiff.codegen.template import constant, fill, name, store
-from srcdiff.core.program import Node, Program
+from srcdiff.codegen.statements import LARGE, Statement, partition
+from srcdiff.codegen.template import call, constant, expression, name, store, subscript
+from srcdiff.core.program import Node, Program, Source
+from srcdiff.transform.schedule import Plan, Step, schedule
 
-MOST_OPERATORS = 6
+#: statements of one function; longer ones are split into parts
+LONGEST = 5_000
+PART = 2_500
+_TEXT = 88  # longest user's line shown
+
+_UFUNCS = {
+    "Add": "np.add", "Sub": "np.subtract", "Mult": "np.multiply", "Div": "np.divide", "USub": "np.negative",
+    "MatMult": "np.matmul",
+}  # fmt: skip
 
 
-@dataclass
+def emit(program: Program, doc: str | Header | None = None, plain: bool = False) -> str:
+    """The text of a function (after its parts, if it is long) that computes the program's outputs from its inputs."""
+    return _Function(program, plain).text(doc)
+
+
 class _Function:
-    program: Program
-    namer: Namer = field(default_factory=Namer)
-    names: dict[Node, str] = field(default_factory=dict)
-    trees: dict[Node, Any] = field(default_factory=dict)
-    weights: dict[Node, int] = field(default_factory=dict)
-    body: list[Any] = field(default_factory=list)
-    comments: dict[Any, Comments] = field(default_factory=dict)
+    """The state of one emission."""
 
+    def __init__(self, program: Program, plain: bool) -> None:
+        self.program = program
+        self.namer = Namer()
+        self.namer.take(program.name)
+        #: names of inputs and of what has a statement
+        self.names: dict[Node, str] = {}
+        self.comments: dict[Any, Comments] = {}
+        self.statements = partition(program, buffers=not plain)
+        self.plain = plain
+        for node in program.inputs:
+            self.names[node] = self.namer.take(node.name or "x")
+        items: dict[Node, list[Node]] = {}
+        for node in program.nodes():
+            if node.prim is not None and node.prim.name == "item":
+                items.setdefault(node.operands[0], []).append(node)
+        self.items = items
+        self.shown: Source | None = None
 
-def emit(program: Program, doc: str | None = None) -> str:
-    """The text of a function that takes the program's inputs and returns its outputs."""
-    state = _Function(program)
-    state.namer.take(program.name)
-    for node in program.inputs:
-        label = state.names[node] = state.namer.take(node.name or "x")
-        state.trees[node] = name(label)
-        state.weights[node] = 0
-    nodes = program.nodes()
-    uses: dict[Node, int] = {}
-    for node in nodes:
-        for operand in node.operands:
-            uses[operand] = uses.get(operand, 0) + 1
-    for out in program.outputs:
-        if out is not None:
-            uses[out] = uses.get(out, 0) + 2
-    group: Any = None
-    for node in nodes:
-        if node in state.trees:
-            continue
+    # --------------------------------------------------------------------------------------------------- the function
+
+    def text(self, doc: str | Header | None) -> str:
+        plan = self._plan()
+        blocks: list[list[Any]] = []
+        for statement, into, dead in zip(self.statements, plan.into, plan.deleted, strict=True):
+            blocks.append(self._statement(statement, into, dead))
+        results = [constant(None) if out is None else self._tree(out) for out in self.program.outputs]
+        returned = gast.Return(results[0] if len(results) == 0 else gast.Tuple(results, gast.Load()))
+        parts: list[str] = []
+        if len(blocks) > LONGEST:
+            parts, blocks = self._split(blocks, returned)
+        body = [line for block in blocks for line in block] + [returned]
+        if doc:
+            text = doc if isinstance(doc, str) else docstring(doc, self.program, self.names)
+            body.insert(0, gast.Expr(gast.Constant(text, None)))
+        arguments = [self.names[node] for node in self.program.inputs]
+        return "\n\n".join([*parts, self._def(self.program.name, arguments, body)])
+
+    def _def(self, called: str, arguments: Sequence[str], body: list[Any]) -> str:
+        args = [gast.Name(argument, gast.Param(), None, None) for argument in arguments]
+        tree = gast.FunctionDef(called, gast.arguments(args, [], None, [], [], None, []), body, [], None, None, [])
+        return to_source(tree, self.comments)
+
+    def _split(self, blocks: list[list[Any]], returned: Any) -> tuple[list[str], list[list[Any]]]:
+        """Functions of a part of the statements each, and the calls of them."""
+        groups = [[line for block in blocks[k : k + PART] for line in block] for k in range(0, len(blocks), PART)]
+        known = {self.names[node] for node in self.program.inputs}
+        reads = [_variables(group, gast.Load) for group in groups]
+        writes = [_variables(group, gast.Store) for group in groups]
+        wanted: list[set[str]] = []
+        after = set(_variables([returned], gast.Load))
+        for k in range(len(groups) - 1, -1, -1):
+            wanted.insert(0, set(after))
+            after |= set(reads[k])
+        texts, calls = [], []
+        for k, group in enumerate(groups):
+            called = self.namer.take(f"{self.program.name}_part{k + 1}")
+            taken = [each for each in reads[k] if each in known]
+            given = [each for each in writes[k] if each in wanted[k]]
+            known.update(given)
+            end = gast.Return(gast.Tuple([name(each) for each in given], gast.Load()))
+            texts.append(self._def(called, taken, [*group, end]))
+            target = gast.Tuple([store(each) for each in given], gast.Store())
+            calls.append([gast.Assign([target], call(called, *map(name, taken)), None)])
+        return texts, calls
+
+    # ------------------------------------------------------------------------------------------------- one statement
+
+    def _statement(self, statement: Statement, into: Node | None, dead: tuple[Node, ...]) -> list[Any]:
+        node = statement.node
+        remark = str(node.aval) if not isinstance(node.aval, tuple) else ", ".join(map(str, node.aval))
+        if statement.onto is not None:
+            self.names[node] = self.names[statement.onto.node]
+            lines = self._added(statement)
+        elif node in self.items:
+            lines = [self._unpacked(node)]
+        elif node.prim is not None and node.prim.name == "scatter":
+            label = self.names[node] = self.namer.take(statement.label)
+            lines = [gast.Assign([store(label)], zeros(node), None), self._placed(node, label, first=True)]
+        else:
+            tree = self._tree(node)
+            if into is not None:
+                tree = _with_out(tree, self.names[into])
+                remark += f", reuses {self.names[into]}"
+            label = self.names[node] = self.namer.take(statement.label)
+            lines = [gast.Assign([store(label)], tree, None)]
+        self.comments[lines[0]] = Comments(self._heading(node.source), remark)
+        if dead:
+            names = dict.fromkeys(self.names[each] for each in dead)
+            lines.append(gast.Delete([gast.Name(each, gast.Del(), None, None) for each in names]))
+        return lines
+
+    def _added(self, statement: Statement) -> list[Any]:
+        label, term = self.names[statement.node], statement.term
+        assert term is not None
+        if term.prim is not None and term.prim.name == "scatter" and term not in self.names:
+            return [self._placed(term, label, first=False)]
+        return [gast.AugAssign(store(label), gast.Add(), self._operand(term, statement.node))]
+
+    def _placed(self, node: Node, label: str, first: bool) -> Any:
+        """`label[index] = value`, or `+=`; by np.add.at where an element may be meant twice."""
+        value, *dynamic = (self._operand(x, node) for x in node.operands)
+        params = node.kwargs
+        where = subscript(params["index"], dynamic)
+        if not params["unique"]:
+            index = gast.Subscript(call_free("np.s_"), where, gast.Load()) if _has_slices(where) else where
+            return gast.Expr(call("np.add.at", name(label), index, value))
+        target = gast.Subscript(name(label), where, gast.Store())
+        return gast.Assign([target], value, None) if first else gast.AugAssign(target, gast.Add(), value)
+
+    def _unpacked(self, node: Node) -> Any:
+        """`u, s, vt = ...` with a name for each output that is used."""
+        targets: list[Any] = [store("_") for _ in node.aval]
+        tree = self._tree(node)
+        for each in self.items[node]:
+            label = self.names[each] = self.namer.take(each.name or f"{node.prim.name}_{each.kwargs['k']}")  # type: ignore[union-attr]
+            targets[each.kwargs["k"]] = store(label)
+        return gast.Assign([gast.Tuple(targets, gast.Store())], tree, None)
+
+    def _heading(self, source: Source) -> tuple[Note, ...]:
+        """The user's line, unless it is the one shown last."""
+        if not source.text:
+            return ()
+        last = self.shown
+        if last is not None and (last.text, last.line, last.file) == (source.text, source.line, source.file):
+            return ()
+        self.shown = source
+        text = " ".join(source.text.split())
+        text = text if len(text) <= _TEXT else text[: _TEXT - 4] + " ..."
+        return (Note(text, f"{os.path.basename(source.file)}:{source.line}" if source.file else ""),)
+
+    # ----------------------------------------------------------------------------------------------------- expressions
+
+    def _tree(self, node: Node) -> Any:
+        known = self.names.get(node)
+        if known is not None:
+            return name(known)
         if node.prim is None:
-            state.trees[node] = constant(node.literal)
-            state.weights[node] = 0
-            continue
-        tree = fill(node.prim, [state.trees[operand] for operand in node.operands], node.kwargs)
-        weight = 1 + sum(state.weights[operand] for operand in node.operands)
-        if node.prim.name == "item" or (uses[node] == 1 and weight < MOST_OPERATORS):
-            state.trees[node] = tree
-            state.weights[node] = weight
-            continue
-        label = state.names[node] = state.namer.take(node.name or node.prim.name)
-        statement = gast.Assign([store(label)], tree, None)
-        above: tuple[Note, ...] = ()
-        if node.source.text and node.source.text != group:
-            group = node.source.text
-            above = (Note(group, str(node.source)),)
-        state.comments[statement] = Comments(above, str(node.aval) if not isinstance(node.aval, tuple) else None)
-        state.body.append(statement)
-        state.trees[node] = name(label)
-        state.weights[node] = 0
-    results = [gast.Constant(None, None) if out is None else state.trees[out] for out in program.outputs]
-    state.body.append(gast.Return(gast.Tuple(results, gast.Load())))
-    if doc:
-        state.body.insert(0, gast.Expr(gast.Constant(doc, None)))
-    arguments = gast.arguments(
-        [gast.Name(state.names[node], gast.Param(), None, None) for node in program.inputs], [], None, [], [], None, []
-    )
-    function = gast.FunctionDef(state.names.get(None, program.name), arguments, state.body, [], None, None, [])  # type: ignore[call-overload]
-    return to_source(function, state.comments)
+            return constant(node.literal)
+        return written(node, [self._operand(x, node) for x in node.operands])
+
+    def _operand(self, x: Node, user: Node) -> Any:
+        known = self.names.get(x)
+        if known is not None:
+            return name(known)
+        return number(x, user) if x.is_literal else self._tree(x)
+
+    # ---------------------------------------------------------------------------------------------------------- memory
+
+    def _plan(self) -> Plan:
+        count = len(self.statements)
+        large = any(_bytes(statement.node) >= LARGE for statement in self.statements)
+        if self.plain or not large:
+            return Plan((None,) * count, ((),) * count)
+        defined = {statement.node for statement in self.statements}
+        return schedule([self._step(each, defined) for each in self.statements], self._kept(), LARGE)
+
+    def _kept(self) -> list[Node]:
+        return [out for out in self.program.outputs if out is not None]
+
+    def _step(self, statement: Statement, defined: set[Node]) -> Step:
+        node = statement.node
+        prim = node.prim
+        assert prim is not None
+        if statement.onto is not None:
+            return Step(node, statement.reads, statement.onto.node, False, False)
+        base = node
+        while base.prim is not None and base.prim.view and (base is node or base not in defined):
+            base = base.operands[0]
+        if prim.multi or base.prim is None or base.prim.name == "item":
+            return Step(node, statement.reads, base if base is not node else node, False, False)
+        fresh = base is node and (prim.elementwise or prim.name in ("matmul", "scatter"))
+        writable = fresh and prim.elementwise and node.name != "" and _ufunc(node) is not None
+        return Step(node, statement.reads, base if base in defined else node, fresh, writable)
+
+
+def call_free(text: str) -> Any:
+    """`np.s_` and the like, as a tree."""
+    first, *rest = text.split(".")
+    tree: Any = name(first)
+    for part in rest:
+        tree = gast.Attribute(tree, part, gast.Load())
+    return tree
+
+
+def _bytes(node: Node) -> int:
+    return 0 if isinstance(node.aval, tuple) else int(node.aval.nbytes)
+
+
+def _has_slices(index: Any) -> bool:
+    parts = index.elts if type(index) is gast.Tuple else [index]
+    return any(type(part) is gast.Slice for part in parts)
+
+
+def _ufunc(node: Node) -> str | None:
+    """The ufunc that an elementwise primitive's expression calls, if it is one."""
+    assert node.prim is not None
+    return _ufunc_of(expression(node.prim))
+
+
+def _ufunc_of(tree: Any) -> str | None:
+    if type(tree) in (gast.BinOp, gast.UnaryOp):
+        return _UFUNCS.get(type(tree.op).__name__)
+    if type(tree) is gast.Call and type(tree.func) is gast.Attribute and not tree.keywords:
+        owner = tree.func.value
+        if type(owner) is gast.Name and owner.id == "np" and isinstance(getattr(np, tree.func.attr, None), np.ufunc):
+            return f"np.{tree.func.attr}"
+    return None
+
+
+def _with_out(tree: Any, buffer: str) -> Any:
+    """The same operation writing into `buffer`."""
+    function = _ufunc_of(tree)
+    assert function is not None
+    if type(tree) is gast.BinOp:
+        args = [tree.left, tree.right]
+    else:
+        args = [tree.operand] if type(tree) is gast.UnaryOp else tree.args
+    return call(function, *args, out=name(buffer))
+
+
+def _variables(lines: Sequence[Any], context: Any) -> list[str]:
+    """The variables read (or assigned) in some statements, in order. A variable that is updated is read and assigned."""
+    found: dict[str, None] = {}
+    for line in lines:
+        for part in gast.walk(line):
+            if type(part) is gast.Name and part.id not in ("np", "rt", "_"):
+                updated = type(line) is gast.AugAssign and part is line.target
+                if type(part.ctx) is context or updated:
+                    found[part.id] = None
+    return list(found)

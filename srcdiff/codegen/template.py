@@ -1,10 +1,12 @@
 """Primitives' expressions as trees: parsed once each, filled in with the trees of operands and parameters.
 
-Nodes are substituted, never text, so precedence and quoting take care of themselves.
+Nodes are substituted, never text, so precedence and quoting take care of themselves. Arguments that say what NumPy assumes
+anyway (`keepdims=False`) are left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +15,23 @@ import numpy as np
 
 from srcdiff.core.primitive import Primitive
 from srcdiff.errors import CompileError
-from srcdiff.index import Dynamic, Index, Slice
+from srcdiff.index import Dynamic, Index, Slice, Truth, Window
+
+#: an argument name or parameter name -> the tree of an operand, a list of trees, or a `_Param`
+Env = dict[str, Any]
+
+#: keyword arguments left out where they have these values, and whose tuples of one axis are written as the axis
+DEFAULTS = {"axis": None, "keepdims": False, "ddof": 0}
+_WITH_DEFAULTS = frozenset(
+    f"np.{name}"
+    for name in "sum mean prod max min any all var std argmax argmin cumsum cumprod count_nonzero nansum linalg.norm".split()
+)
+_LOAD = gast.Load()
 
 
 def name(identifier: str) -> gast.Name:
     """A read of a variable."""
-    return gast.Name(identifier, gast.Load(), None, None)
+    return gast.Name(identifier, _LOAD, None, None)
 
 
 def store(identifier: str) -> gast.Name:
@@ -31,14 +44,24 @@ def attribute(text: str) -> Any:
     first, *rest = text.split(".")
     tree: Any = name(first)
     for part in rest:
-        tree = gast.Attribute(tree, part, gast.Load())
+        tree = gast.Attribute(tree, part, _LOAD)
     return tree
 
 
+def call(function: str, *args: Any, **keywords: Any) -> Any:
+    """`function(*args, **keywords)`; the arguments are trees."""
+    return gast.Call(attribute(function), list(args), [gast.keyword(key, tree) for key, tree in keywords.items()])
+
+
+def method(tree: Any, called: str, *args: Any) -> Any:
+    """`tree.called(*args)`."""
+    return gast.Call(gast.Attribute(tree, called, _LOAD), list(args), [])
+
+
 def constant(value: Any) -> Any:
-    """The tree of a static value: None, numbers, strings, dtypes, tuples of these, NumPy scalars."""
+    """The tree of a static value: None, numbers, strings, dtypes, slices, functions of NumPy, tuples, NumPy scalars."""
     if isinstance(value, tuple):
-        return gast.Tuple([constant(part) for part in value], gast.Load())
+        return gast.Tuple([constant(part) for part in value], _LOAD)
     if isinstance(value, np.dtype):
         return attribute(f"np.{value.name}" if value.name != "bool" else "np.bool_")
     if isinstance(value, np.generic):
@@ -53,32 +76,46 @@ def constant(value: Any) -> Any:
 def subscript(index: Index, dynamic: list[Any]) -> Any:
     """What stands between the brackets."""
     parts = [_part(part, dynamic) for part in index.parts]
-    return gast.Tuple(parts, gast.Load()) if index.tuple_like else parts[0]
+    return gast.Tuple(parts, _LOAD) if index.tuple_like else parts[0]
 
 
 def _part(part: Any, dynamic: list[Any]) -> Any:
-    if type(part) is Dynamic:
+    kind = type(part)
+    if kind is Dynamic:
         return dynamic[part.k]
-    if type(part) is Slice:
-        return gast.Slice(*(None if p is None else _part(p, dynamic) for p in (part.start, part.stop, part.step)))
-    return constant(part)
+    if kind is Slice:
+        return gast.Slice(*(None if p is None else constant(p) for p in (part.start, part.stop, part.step)))
+    if kind is Window:
+        start = dynamic[part.k]
+        stop = gast.BinOp(start, gast.Add(), constant(part.length * part.step))
+        return gast.Slice(start, stop, None if part.step == 1 else constant(part.step))
+    return constant(part.value if kind is Truth else part)
 
 
-@lru_cache(maxsize=None)
-def _parsed(expr: str) -> Any:
-    return gast.parse(expr, mode="eval").body
-
-
-def fill(prim: Primitive, operands: list[Any], params: dict[str, Any]) -> Any:
+def fill(prim: Primitive, operands: list[Any], params: tuple[tuple[str, Any], ...]) -> Any:
     """The tree of `prim` applied to operand trees."""
-    env: dict[str, Any] = {}
+    env: Env = {}
     for k, arg in enumerate(prim.args):
         if arg.startswith("*"):
             env[arg[1:]] = operands[k:]
         else:
             env[arg] = operands[k]
-    env.update({key: _Param(value) for key, value in params.items()})
-    return _fill(_parsed(prim.expr), env)
+    for key, value in params:
+        env[key] = _Param(value)
+    return template(prim)(env)
+
+
+@lru_cache(maxsize=None)
+def expression(prim: Primitive) -> Any:
+    """The tree of a primitive's expression."""
+    return gast.parse(prim.expr, mode="eval").body
+
+
+@lru_cache(maxsize=None)
+def template(prim: Primitive) -> Callable[[Env], Any]:
+    """A function that makes the tree of a primitive's expression."""
+    names = frozenset(arg.lstrip("*") for arg in prim.args) | frozenset(prim.params)
+    return _maker(expression(prim), names)
 
 
 class _Param:
@@ -87,38 +124,79 @@ class _Param:
     def __init__(self, value: Any) -> None:
         self.value = value
 
+    def tree(self, key: str = "") -> Any:
+        """The value as a tree, an axis by itself where it is the only one of a tuple."""
+        value = self.value
+        return constant(value[0] if key == "axis" and type(value) is tuple and len(value) == 1 else value)
 
-def _fill(tree: Any, env: dict[str, Any]) -> Any:
+
+def _resolved(found: Any) -> Any:
+    if type(found) is _Param:
+        return found.tree()
+    return gast.Tuple(list(found), _LOAD) if type(found) is list else found
+
+
+def _maker(tree: Any, names: frozenset[str]) -> Callable[[Env], Any]:
+    """A function from an environment to a copy of `tree` with the names replaced. What has no names in it is shared."""
+    if not any(isinstance(part, gast.Name) and part.id in names for part in gast.walk(tree)):
+        return lambda env: tree
+    if type(tree) is gast.Name:
+        key = tree.id
+        return lambda env: _resolved(env[key])
+    if type(tree) is gast.Call:
+        return _call_maker(tree, names)
+    if type(tree) is gast.BinOp:
+        left, op, right = _maker(tree.left, names), tree.op, _maker(tree.right, names)
+        return lambda env: gast.BinOp(left(env), op, right(env))
     kind = type(tree)
-    if kind is gast.Name:
-        found = env.get(tree.id)
-        if found is None:
-            return tree
-        if type(found) is _Param:
-            return constant(found.value)
-        return gast.Tuple(list(found), gast.Load()) if type(found) is list else found
-    if kind is gast.Constant:
-        return tree
-    if kind is gast.Call and type(tree.func) is gast.Name and type(env.get(tree.func.id)) is _Param:
-        index = env[tree.func.id].value
-        (starred,) = tree.args
-        return subscript(index, list(env[starred.value.id]))
-    if kind is gast.Starred:
-        return [_fill_one(part) for part in env[tree.value.id]]
-    fields = {}
-    for field in tree._fields:
-        value = getattr(tree, field)
-        if isinstance(value, list):
-            filled: list[Any] = []
-            for part in value:
-                made = _fill(part, env) if isinstance(part, gast.AST) else part
-                filled.extend(made) if isinstance(made, list) else filled.append(made)
-            value = filled
-        elif isinstance(value, gast.AST):
-            value = _fill(value, env)
-        fields[field] = value
-    return kind(**fields)
+    fields = [_field_maker(getattr(tree, field), names) for field in tree._fields]
+    return lambda env: kind(*(made(env) for made in fields))
 
 
-def _fill_one(tree: Any) -> Any:
-    return tree
+def _field_maker(value: Any, names: frozenset[str]) -> Callable[[Env], Any]:
+    if isinstance(value, list):
+        return _list_maker(value, names)
+    return _maker(value, names) if isinstance(value, gast.AST) else lambda env: value
+
+
+def _list_maker(trees: list[Any], names: frozenset[str]) -> Callable[[Env], list[Any]]:
+    """A starred name becomes the operands it stands for."""
+    makers: list[Callable[[Env], list[Any]]] = []
+    for tree in trees:
+        if type(tree) is gast.Starred and type(tree.value) is gast.Name and tree.value.id in names:
+            makers.append(lambda env, key=tree.value.id: list(env[key]))  # type: ignore[misc]
+        elif isinstance(tree, gast.AST):
+            makers.append(lambda env, make=_maker(tree, names): [make(env)])  # type: ignore[misc]
+        else:
+            makers.append(lambda env, value=tree: [value])  # type: ignore[misc]
+    return lambda env: [part for make in makers for part in make(env)]
+
+
+def _call_maker(tree: Any, names: frozenset[str]) -> Callable[[Env], Any]:
+    if type(tree.func) is gast.Name and tree.func.id in names:  # index(*args)
+        key, starred = tree.func.id, tree.args[0].value.id
+        return lambda env: subscript(env[key].value, list(env[starred]))
+    function, args = _maker(tree.func, names), _list_maker(tree.args, names)
+    sparing = _dotted(tree.func) in _WITH_DEFAULTS
+    keywords = [(each.arg, each.value.id if type(each.value) is gast.Name else None, _maker(each.value, names))
+                for each in tree.keywords]  # fmt: skip
+
+    def make(env: Env) -> Any:
+        given = []
+        for key, of, made in keywords:
+            value = env.get(of) if of else None
+            if sparing and type(value) is _Param and key in DEFAULTS:
+                if value.value == DEFAULTS[key] and type(value.value) is type(DEFAULTS[key]):
+                    continue
+                given.append(gast.keyword(key, value.tree(key)))
+            else:
+                given.append(gast.keyword(key, made(env)))
+        return gast.Call(function(env), args(env), given)
+
+    return make
+
+
+def _dotted(tree: Any) -> str:
+    if type(tree) is gast.Attribute:
+        return f"{_dotted(tree.value)}.{tree.attr}"
+    return str(tree.id) if type(tree) is gast.Name else ""

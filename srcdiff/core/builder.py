@@ -107,12 +107,12 @@ def item(value: Any, k: int) -> Any:
     return REGISTRY["item"](value, k=k) if isinstance(value, Node) else value[k]
 
 
-def rebuild(program: Program, rule: Rule) -> Program:
+def rebuild(program: Program, rule: Rule, builder: Builder | None = None) -> Program:
     """The program made anew in a fresh Builder; `rule` returns a replacement for a node, or None to keep it.
 
     `rule(builder, node, operands)` gets the old node and its already rebuilt operands.
     """
-    builder = Builder()
+    builder = builder or Builder()
     new: dict[Node, Node] = {node: builder.input(node.aval, node.name, node.source) for node in program.inputs}
     for node in program.nodes():
         if node in new:

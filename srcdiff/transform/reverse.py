@@ -57,7 +57,9 @@ def reverse(
     proxies = {proxy: value for value, proxy in tape.proxies.items()}
     if available is not None and any(proxies[node] not in available for node in program.nodes() if node in proxies):
         program, proxies = _recompute(program, proxies, available)
+    # the user's inputs first, then what was computed from them, each in the order of the forward program
     used = [node for node in program.nodes() if node in proxies]
+    used.sort(key=lambda node: (proxies[node].prim is not None, proxies[node].number))
     inputs = (*program.inputs, *used)
     return Reversed(Program(program.name, inputs, program.outputs), tuple(proxies[node] for node in used))
 

@@ -1,0 +1,79 @@
+"""The docstring of a generated function: what it computes, from what, and what was kept for it.
+
+    Gradients of logistic_loss (model.py:8) with respect to w and b.
+
+    inputs   w f64[5], b f64[], X f64[100,5], y f64[100]
+    saved    p f64[100]                                             0.8 kB
+    returns  g_w f64[5], g_b f64[]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+
+from srcdiff.aval import Aval
+from srcdiff.core.program import Node, Program
+
+_COLUMN = 64
+_WIDTH = 92
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What only the pipeline knows. `saved` are those inputs of the program that are intermediate values."""
+
+    function: str
+    place: str = ""
+    wrt: tuple[str, ...] = ()
+    inputs: tuple[tuple[str, Aval], ...] = ()
+    saved: tuple[Node, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def docstring(header: Header, program: Program, names: Mapping[Node, str]) -> str:
+    """The text, with the names that the values have in the function."""
+    where = f" ({header.place})" if header.place else ""
+    wrt = f" with respect to {listed(header.wrt)}" if header.wrt else ""
+    lines = wrap(f"Gradients of {header.function}{where}{wrt}.", _WIDTH)
+    rows = _row("inputs", header.inputs)
+    saved = [(names[node], node.aval) for node in header.saved]
+    rows += _row("saved", saved, size(sum(aval.nbytes for _, aval in saved)) if saved else "")
+    results = []
+    for k, out in enumerate(program.outputs):
+        label = f"g_{header.wrt[k]}" if k < len(header.wrt) else f"output {k}"
+        results.append((label, None) if out is None else (names.get(out, label), out.aval))
+    rows += _row("returns", results)
+    rows += [line for note in header.notes for line in wrap(note, _WIDTH, subsequent_indent=" " * 9)]
+    return "\n".join([*lines, "", *rows]) + "\n" if rows else "\n".join(lines)
+
+
+def listed(names: Iterable[str]) -> str:
+    """w, b and c."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def size(count: int) -> str:
+    """A number of bytes for a reader: 0.8 kB, 12 MB."""
+    value = count / 1000
+    for unit in ("kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            break
+        value /= 1000
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+
+
+def _row(title: str, values: Iterable[tuple[str, Aval | None]], right: str = "") -> list[str]:
+    texts = [f"{name} {aval}" if aval is not None else f"{name} None" for name, aval in values]
+    if not texts:
+        return []
+    lines = wrap(
+        ", ".join(text.replace(" ", "\0") for text in texts), _WIDTH,
+        initial_indent=f"{title:9}", subsequent_indent=" " * 9, break_long_words=False,
+    )  # fmt: skip
+    lines = [line.replace("\0", " ") for line in lines]
+    if right:
+        lines[0] = f"{lines[0]:<{_COLUMN - 2}}  {right}"
+    return lines

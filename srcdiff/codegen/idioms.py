@@ -1,0 +1,136 @@
+"""How operations are written where a person would not write the primitive's expression: `x.T`, `x[:, None]`, `2 * x`.
+
+Guarantee: the tree evaluates to what the expression evaluates to, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import gast
+import numpy as np
+
+from srcdiff.codegen.template import call, constant, fill, method
+from srcdiff.core.program import Node
+
+_LOAD = gast.Load()
+_SMALL = 1 << 14  # elements; larger arrays of one repeated number are views
+
+
+def written(node: Node, operands: list[Any]) -> Any:
+    """The tree of an operation applied to the trees of its operands."""
+    assert node.prim is not None
+    idiom = IDIOMS.get(node.prim.name)
+    tree = idiom(node, operands) if idiom is not None else None
+    return fill(node.prim, operands, node.params) if tree is None else tree
+
+
+def number(node: Node, user: Node) -> Any:
+    """A literal, as an operand of `user`: 2.0 is written 2 where an array or number with a fraction stands beside it."""
+    value = node.literal
+    prim = user.prim
+    if type(value) is float and value.is_integer() and abs(value) < 1e6 and prim is not None and prim.elementwise:
+        beside = any(other.literal is None and other.dtype.kind in "fc" for other in user.operands)
+        if beside and math.copysign(1.0, value) == (1.0 if value >= 0 else -1.0):
+            return constant(int(value))
+    return constant(value)
+
+
+def without_axes(x: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """For a sum of an array of shape x to `shape`: leading axes that go, and later axes that become 1."""
+    extra = len(x) - len(shape)
+    return tuple(range(extra)), tuple(k + extra for k, n in enumerate(shape) if n == 1 and x[k + extra] != 1)
+
+
+def _sum_to(node: Node, operands: list[Any]) -> Any:
+    (x,) = operands
+    gone, kept = without_axes(node.operands[0].shape, node.shape)
+    if gone and kept and node.shape != (1,) * node.ndim:
+        return None
+    if gone and kept:
+        return method(call("np.sum", x), "reshape", constant(node.shape)) if node.shape else None
+    axes = gone or kept
+    keywords: dict[str, Any] = {}
+    if len(axes) < node.operands[0].ndim or kept:
+        keywords["axis"] = constant(axes[0] if len(axes) == 1 else axes)
+    if kept:
+        keywords["keepdims"] = constant(True)
+    return call("np.sum", x, **keywords)
+
+
+def _transpose(node: Node, operands: list[Any]) -> Any:
+    (x,) = operands
+    axes: Any = node.kwargs["axes"]
+    n = len(axes)
+    if axes == tuple(range(n - 1, -1, -1)):
+        return gast.Attribute(x, "T", _LOAD)
+    if axes == (*range(n - 2), n - 1, n - 2):
+        return method(x, "swapaxes", constant(-1), constant(-2))
+    return method(x, "transpose", *map(constant, axes))
+
+
+def _reshape(node: Node, operands: list[Any]) -> Any:
+    (x,) = operands
+    have, shape = node.operands[0].shape, node.shape
+    if have == ():
+        return None
+    new_axes = inserted(have, shape)
+    if new_axes is not None:
+        return gast.Subscript(x, new_axes, _LOAD)
+    if len(shape) == 1 and shape[0]:
+        return method(x, "reshape", constant(-1))
+    return method(x, "reshape", *map(constant, shape)) if shape else method(x, "reshape", constant(()))
+
+
+def inserted(have: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """`:, None` and the like if `shape` is `have` with axes of length 1 put in, and no other reading is possible."""
+    if 1 in have or len(shape) <= len(have) or tuple(n for n in shape if n != 1) != have:
+        return None
+    parts: list[Any] = [constant(None) if n == 1 else gast.Slice(None, None, None) for n in shape]
+    while len(parts) > 1 and type(parts[-1]) is gast.Slice:
+        parts.pop()
+    if len(have) > 1 and all(type(part) is gast.Slice for part in parts[: len(have)]) and len(parts) > len(have):
+        parts[: len(have)] = [constant(Ellipsis)]
+    return gast.Tuple(parts, _LOAD) if len(parts) > 1 else parts[0]
+
+
+def _broadcast_to(node: Node, operands: list[Any]) -> Any:
+    (x,) = operands
+    (source,) = node.operands
+    size = math.prod(node.shape)
+    if source.is_literal and source.literal == 0 and math.copysign(1.0, float(source.literal)) > 0:
+        return zeros(node)
+    if source.shape == () and source.aval.weak is None and size <= _SMALL:
+        return call("np.full", constant(node.shape), x)
+    return None
+
+
+def zeros(node: Node) -> Any:
+    """A new array of zeros like a value."""
+    shape = constant(node.shape[0] if node.ndim == 1 else node.shape)
+    dtype = [] if node.dtype == np.float64 else [constant(node.dtype)]
+    return call("np.zeros", shape, *dtype)
+
+
+def _cast(node: Node, operands: list[Any]) -> Any:
+    (x,) = operands
+    return method(x, "astype", constant(node.kwargs["dtype"])) if node.operands[0].aval.weak is None else None
+
+
+def _mul(node: Node, operands: list[Any]) -> Any:
+    x, y = node.operands
+    turn = y.is_literal or (x.shape == () and y.shape != () and type(operands[0]) is gast.BinOp)
+    left, right = (operands[1], operands[0]) if turn and not x.is_literal else operands
+    return gast.BinOp(left, gast.Mult(), right)
+
+
+IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
+    "sum_to": _sum_to,
+    "transpose": _transpose,
+    "reshape": _reshape,
+    "broadcast_to": _broadcast_to,
+    "cast": _cast,
+    "mul": _mul,
+}

@@ -1,0 +1,197 @@
+"""Recognises formulas in forward programs whose derivative has a better form than the chain rule gives step by step.
+
+    1 / (1 + exp(-z))                  the logistic function: its slope p * (1 - p) is 0, not NaN, where exp overflows
+    x - max(x) inside a softmax or     the result doesn't depend on what is subtracted, so nothing flows through the
+    the logarithm of a sum of exps     maximum, and its derivative need not be computed
+
+Guarantees: values and outputs are unchanged; nothing is asked for that the recording did not save: what a formula's slope
+reads is available, or computed from available values. A value inside a formula that is differentiated itself, returned, or
+used elsewhere keeps the formula from being recognised. Different values of one name are numbered in the order in which they
+were computed, so that `g_h_2` in the backward program belongs to `h_2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from srcdiff.core.builder import Builder, rename
+from srcdiff.core.program import Node, Program
+from srcdiff.ops.elementwise import mul, neg, sub
+from srcdiff.ops.transcendental import sigmoid
+from srcdiff.transform.identity import made_by
+
+Users = dict[Node, list[Node]]
+
+
+def prepare(
+    program: Program, keep: Collection[Node] | None = None, wrt: Collection[Node] = ()
+) -> tuple[Program, dict[Node, Node]]:
+    """The program with formulas recognised, and for each node of `program` the one that stands for it.
+
+    `keep` are the values available to the backward pass (None: all), `wrt` those that will be differentiated.
+    """
+    nodes = program.nodes()
+    users: Users = {node: [] for node in (*program.inputs, *nodes)}
+    for node in nodes:
+        for operand in node.operands:
+            users[operand].append(node)
+    fixed = {*wrt, *(out for out in program.outputs if out is not None)}
+    logistic: dict[Node, Node] = {}
+    constant: set[Node] = set()
+    for node in nodes:
+        if made_by(node, "div"):
+            z = _logistic_argument(node, users, fixed)
+            if z is not None:
+                logistic[node] = z
+        elif made_by(node, "max") and node not in fixed and _shifts_only(node, users, fixed):
+            constant.add(node)
+    numbered = _numbered_names((*program.inputs, *(node for node in nodes if node.prim is not None)))
+    if not logistic and not constant and not numbered:
+        return program, {node: node for node in users}
+    return _rebuilt(program, nodes, logistic, constant, numbered, keep)
+
+
+def _rebuilt(
+    program: Program, nodes: tuple[Node, ...], logistic: dict[Node, Node], constant: set[Node],
+    numbered: dict[Node, str], keep: Collection[Node] | None,
+) -> tuple[Program, dict[Node, Node]]:  # fmt: skip
+    builder = Builder()
+    new: dict[Node, Node] = {}
+    inputs: list[Node] = []
+
+    def entering(node: Node) -> Node:
+        made = builder.input(node.aval, numbered.get(node, node.name), node.source)
+        inputs.append(made)
+        return made
+
+    for node in program.inputs:
+        new[node] = entering(node)
+    for node in nodes:
+        if node in new:
+            continue
+        builder.source = node.source
+        name = numbered.get(node, node.name)
+        if node.prim is None:
+            new[node] = builder.literal(node.literal)
+        elif node in constant:
+            new[node] = entering(node)
+        elif node in logistic and (keep is None or node in keep):
+            new[node] = rename(sigmoid(_argument(logistic[node], new)), name)
+        elif node in logistic and node.operands[1] in keep:  # type: ignore[operator]
+            # the value is not needed, only a node through which p * (1 - p) * ct flows, with p from what is saved
+            below = new[node.operands[1]] = entering(node.operands[1])
+            p = builder.emit(node.prim, (new[node.operands[0]], below), {})
+            new[node] = rename(mul(_argument(logistic[node], new), mul(p, sub(1.0, p))), name)
+        else:
+            operands = tuple(new[operand] for operand in node.operands)
+            new[node] = builder.opaque(node.prim, operands, node.kwargs, node.aval, name)
+    outputs = tuple(None if out is None else new[out] for out in program.outputs)
+    return Program(program.name, tuple(inputs), outputs), new
+
+
+def _numbered_names(nodes: tuple[Node, ...]) -> dict[Node, str]:
+    """New names for those that share theirs: h, h_2, h_3."""
+    taken = {node.name for node in nodes if node.name}
+    counts: dict[str, int] = {}
+    numbered: dict[Node, str] = {}
+    for node in nodes:
+        if not node.name:
+            continue
+        count = counts[node.name] = counts.get(node.name, 0) + 1
+        if count == 1:
+            continue
+        while f"{node.name}_{count}" in taken:
+            count = counts[node.name] = count + 1
+        numbered[node] = f"{node.name}_{count}"
+        taken.add(numbered[node])
+    return numbered
+
+
+# ------------------------------------------------------------------------------------------------ the logistic function
+
+
+def _argument(u: Node, new: dict[Node, Node]) -> Node:
+    """z of 1 / (1 + exp(u)), u = -z."""
+    return new[u.operands[0]] if made_by(u, "neg") else neg(new[u])
+
+
+def _logistic_argument(node: Node, users: Users, fixed: set[Node]) -> Node | None:
+    """u if the node is 1 / (1 + exp(u)) and its parts serve nothing else."""
+    above, below = node.operands
+    if above.literal != 1 or not made_by(below, "add") or node.dtype.kind != "f":
+        return None
+    first, second = below.operands
+    power = second if first.literal == 1 else first if second.literal == 1 else None
+    if power is None or not made_by(power, "exp"):
+        return None
+    u = power.operands[0]
+    inside = [below, power, *([u] if made_by(u, "neg") else [])]
+    if any(part in fixed for part in inside) or len(users[below]) != 1 or len(users[power]) != 1:
+        return None
+    return u
+
+
+# -------------------------------------------------------------------------------------------------- shifted exponentials
+
+
+def _shifts_only(peak: Node, users: Users, fixed: set[Node]) -> bool:
+    """Whether a maximum is only subtracted before exponentials whose sum over the same axis undoes the shift."""
+    shifts = [user for user in users[peak] if made_by(user, "sub") and user.operands[1] is peak]
+    if len(shifts) != 1 or shifts[0] in fixed:
+        return False
+    (shifted,) = shifts
+    powers = [user for user in users[shifted] if made_by(user, "exp")]
+    if len(powers) != 1 or powers[0] in fixed:
+        return False
+    (power,) = powers
+    sums = [user for user in users[power] if made_by(user, "sum") and _same_axes(user, peak)]
+    if len(sums) != 1 or sums[0] in fixed:
+        return False
+    (total,) = sums
+    rest = [user for user in users[power] if user is not total]
+    softmax = all(made_by(user, "div") and user.operands == (power, total) for user in rest) and rest
+    back = [user for user in users[peak] if user is not shifted]
+    if softmax:
+        return not back and users[shifted] == [power] and _no_more(users[total], rest) and _kept(total)
+    if rest or len(users[total]) != 1 or not made_by(users[total][0], "log") or users[total][0] in fixed:
+        return False
+    (level,) = users[total]
+    others = [user for user in users[shifted] if user is not power]
+    if others:  # log_softmax: x - max - log(sum(exp(x - max)))
+        same = all(made_by(user, "sub") and user.operands == (shifted, level) for user in others)
+        return same and not back and _no_more(users[level], others) and _kept(total)
+    # logsumexp: log(sum(exp(x - max))) + max, the maximum perhaps without the reduced axis
+    return _adds_back(level, peak, back, users, fixed)
+
+
+def _no_more(found: list[Node], expected: list[Node]) -> bool:
+    return all(node in expected for node in found)
+
+
+def _kept(total: Node) -> bool:
+    return bool(total.kwargs["keepdims"]) or not total.shape
+
+
+def _same_axes(total: Node, peak: Node) -> bool:
+    """Whether the sum runs over the axes of the maximum, which kept them or was over all."""
+    ndim = peak.operands[0].ndim
+    axes, over = total.kwargs["axis"], peak.kwargs["axis"]
+    full = tuple(range(ndim))
+    normal = [full if a is None else (a,) if isinstance(a, int) else a for a in (axes, over)]
+    return normal[0] == normal[1] and (bool(peak.kwargs["keepdims"]) or not peak.shape)
+
+
+def _adds_back(level: Node, peak: Node, back: list[Node], users: Users, fixed: set[Node]) -> bool:
+    """Whether level + peak is all that is done with both, the maximum squeezed by a reshape or an index or as it is."""
+    if len(back) != 1 or len(users[level]) != 1:
+        return False
+    (total,) = users[level]
+    (other,) = back
+    if other is not total:  # peak[:, 0]
+        if not (made_by(other, "getitem") or made_by(other, "reshape")) or other in fixed or users[other] != [total]:
+            return False
+        if other.aval.size != peak.aval.size or (made_by(other, "getitem") and len(other.operands) != 1):
+            return False
+    else:
+        other = peak
+    return made_by(total, "add") and level in total.operands and other in total.operands and level.shape == other.shape

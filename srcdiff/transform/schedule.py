@@ -1,0 +1,101 @@
+"""Lifetimes of the values of a program, and which memory can be written to again.
+
+Guarantees: memory is reused only if it was allocated by an earlier step, its value and all views of it are dead, no output
+may share it, and it has the very aval of the new value; inputs are never written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from srcdiff.core.program import Node
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One statement: what it defines and reads, and what becomes of memory.
+
+    `memory` is the value whose memory the new one lives in: itself if it is new, another one for a view or an update in
+    place. `fresh` says that a new array is allocated, `writable` that the step could write its result into given memory.
+    """
+
+    defines: Node
+    reads: tuple[Node, ...]
+    memory: Node
+    fresh: bool
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """For each step: the value whose memory it writes into (None: new memory), and the values to delete after it."""
+
+    into: tuple[Node | None, ...]
+    deleted: tuple[tuple[Node, ...], ...]
+
+
+def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int) -> Plan:
+    """Reuse and deletion of memory of at least `smallest` bytes."""
+    root = _roots(steps)
+    last = _last_uses(steps, root)
+    kept = {root.get(out, out) for out in outputs}
+    owned = {step.defines for step in steps if step.fresh and _size(step) >= smallest}
+    place: dict[Node, Node] = {}  # for each owned value the first one that lived in its memory
+    holder: dict[Node, Node] = {}  # for each such memory the owned value that lives in it
+    free: dict[Node, int] = {}  # memory that nobody reads any more -> since which step
+    into: list[Node | None] = []
+    for k, step in enumerate(steps):
+        ending = [value for value in dict.fromkeys(root.get(read, read) for read in step.reads)
+                  if value in owned and value not in kept and last[value] == k]  # fmt: skip
+        chosen = None
+        if step.writable and step.defines in owned:
+            candidates = [place[value] for value in ending] + [*reversed(free)]
+            chosen = next((here for here in candidates if holder[here].aval is step.defines.aval), None)
+        into.append(None if chosen is None else holder[chosen])
+        free.update({place[value]: k for value in ending})
+        if step.defines in owned:
+            here = place[step.defines] = step.defines if chosen is None else chosen
+            holder[here] = step.defines
+            free.pop(here, None)
+    return Plan(tuple(into), _deletions(steps, root, place, free, smallest))
+
+
+def _size(step: Step) -> int:
+    avals = step.defines.aval
+    return sum(a.nbytes for a in avals) if isinstance(avals, tuple) else int(avals.nbytes)
+
+
+def _roots(steps: Sequence[Step]) -> dict[Node, Node]:
+    """For each value the value that allocated the memory it lives in."""
+    root: dict[Node, Node] = {}
+    for step in steps:
+        base = step.memory
+        root[step.defines] = step.defines if base is step.defines else root.get(base, base)
+    return root
+
+
+def _last_uses(steps: Sequence[Step], root: dict[Node, Node]) -> dict[Node, int]:
+    last: dict[Node, int] = {}
+    for k, step in enumerate(steps):
+        last[root[step.defines]] = k
+        for read in step.reads:
+            last[root.get(read, read)] = k
+    return last
+
+
+def _deletions(
+    steps: Sequence[Step], root: dict[Node, Node], place: dict[Node, Node], free: dict[Node, int], smallest: int
+) -> tuple[tuple[Node, ...], ...]:
+    """Memory that stays free is given back, if a later step needs as much; under all names it has."""
+    final = max((k for k, step in enumerate(steps) if _size(step) >= smallest), default=-1)
+    values: dict[Node, list[Node]] = {}
+    for step in steps:
+        here = place.get(root[step.defines])
+        if here in free:
+            values.setdefault(here, []).append(step.defines)
+    deleted: list[list[Node]] = [[] for _ in steps]
+    for here, k in free.items():
+        if k < final:
+            deleted[k] += values[here]
+    return tuple(map(tuple, deleted))

@@ -1,0 +1,142 @@
+"""Identities of broadcasting, reshaping, casting and sums: work is done on the smallest array that has all the values.
+
+Guarantees: exact, except that the sum of n equal numbers becomes one multiplication by n, and that a product with a matrix
+of one row or column becomes the product with a vector, which BLAS may add up in another order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from srcdiff.core.primitive import Primitive
+from srcdiff.core.program import Node
+from srcdiff.ops.elementwise import mul
+from srcdiff.ops.families import broadcast_shapes, reduced_shape
+from srcdiff.ops.linalg import matmul
+from srcdiff.ops.structural import broadcast_to, cast, reshape, sum_to
+from srcdiff.transform.identity import ELEMENTWISE, Rewrite, made_by, rewrite
+
+Operands = tuple[Node, ...]
+Params = dict[str, Any]
+Shape = tuple[int, ...]
+
+
+def core(x: Node) -> Node:
+    """The smallest node that broadcasting turns into the same values as x: without broadcasts and leading new axes."""
+    while True:
+        inner = x.operands[0] if made_by(x, "broadcast_to") or made_by(x, "reshape") else None
+        if inner is None or inner.is_literal or not _stretches(inner.shape, x):
+            return x
+        x = inner
+
+
+def _stretches(inner: Shape, x: Node) -> bool:
+    if made_by(x, "broadcast_to"):
+        return True
+    extra = x.ndim - len(inner)
+    return extra > 0 and (x.shape[extra:] == inner or math.prod(inner) == math.prod(x.shape) == 1)
+
+
+def stretch(x: Node, shape: Shape) -> Node:
+    """x broadcast to `shape`; as a reshape where no value is repeated."""
+    if math.prod(x.shape) == math.prod(shape):
+        return reshape(x, shape=shape)  # type: ignore[no-any-return]
+    return broadcast_to(x, shape=shape)  # type: ignore[no-any-return]
+
+
+def broadcast_late(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """f(broadcast(x), y) -> f(x, y) where NumPy broadcasts x by itself, else broadcast(f(x, y)) on the smaller operands."""
+    small = tuple(core(x) for x in xs)
+    if all(a is b for a, b in zip(small, xs, strict=True)):
+        return None
+    shape = broadcast_shapes(*(x.shape for x in xs))
+    return stretch(prim(*small, **params), shape)
+
+
+def cast_before_broadcast(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """cast(broadcast(x)) -> broadcast(cast(x))."""
+    small = core(xs[0])
+    return None if small is xs[0] else stretch(cast(small, **params), xs[0].shape)
+
+
+def broadcast_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """broadcast(broadcast(x)) -> broadcast(x), and so where x got leading axes of length 1."""
+    small = core(xs[0])
+    return None if small is xs[0] else stretch(small, params["shape"])
+
+
+def rearranged_number(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """A reshape, transpose or selection of one number that was broadcast is that number broadcast."""
+    small = core(xs[0])
+    if not made_by(xs[0], "broadcast_to") or small.is_literal or small.shape != ():
+        return None
+    shape = prim.infer(*(x.aval for x in xs), **params).shape
+    return broadcast_to(small, shape=shape) if shape else small
+
+
+def cast_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """cast(cast(x, wide), dtype) -> cast(x, dtype)."""
+    (x,) = xs
+    if not made_by(x, "cast"):
+        return None
+    inner = x.operands[0]
+    wide = inner.aval.weak is None and np.can_cast(inner.dtype, x.dtype, "safe")
+    return cast(inner, dtype=params["dtype"]) if wide else None
+
+
+def sum_of_equals(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """The sum of a broadcast over the axes that repeat it: x times the number of repetitions."""
+    (x,) = xs
+    if not made_by(x, "broadcast_to") or x.operands[0].is_literal:
+        return None
+    shape = params["shape"] if prim is sum_to else reduced_shape(x.shape, params["axis"], params["keepdims"])
+    repeated = math.prod(x.shape) // max(math.prod(shape), 1)
+    small = x.operands[0]
+    if not repeated or not math.prod(x.shape):
+        return None
+    if math.prod(small.shape) == 1:
+        return stretch(mul(reshape(small, shape=()), repeated), shape)
+    return mul(small, repeated) if small.shape == shape and prim is sum_to else None  # type: ignore[no-any-return]
+
+
+def sum_of_one(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """A sum over axes of length 1 is a reshape."""
+    (x,) = xs
+    shape = params["shape"] if prim is sum_to else reduced_shape(x.shape, params["axis"], params["keepdims"])
+    if x.is_literal or x.dtype.kind not in "fc" or math.prod(x.shape) != math.prod(shape) or not math.prod(shape):
+        return None
+    return reshape(x, shape=shape)  # type: ignore[no-any-return]
+
+
+def sum_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """sum_to(sum_to(x, a), b) -> sum_to(x, b)."""
+    return sum_to(xs[0].operands[0], shape=params["shape"]) if made_by(xs[0], "sum_to") else None
+
+
+def vector_product(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """A matrix of one row or column times a matrix, made a vector again: the product with the vector."""
+    (x,) = xs
+    if not made_by(x, "matmul") or len(params["shape"]) != 1:
+        return None
+    a, b = x.operands
+    if a.ndim == 2 and b.ndim == 2 and a.shape[0] == 1 and made_by(a, "reshape") and a.operands[0].ndim == 1:
+        return matmul(a.operands[0], b)  # type: ignore[no-any-return]
+    if a.ndim == 2 and b.ndim == 2 and b.shape[1] == 1 and made_by(b, "reshape") and b.operands[0].ndim == 1:
+        return matmul(a, b.operands[0])  # type: ignore[no-any-return]
+    return None
+
+
+SHAPES: Final[tuple[Rewrite, ...]] = (
+    rewrite(broadcast_late, ELEMENTWISE),
+    rewrite(cast_before_broadcast, "cast"),
+    rewrite(broadcast_once, "broadcast_to"),
+    rewrite(rearranged_number, "reshape transpose getitem"),
+    rewrite(cast_once, "cast"),
+    rewrite(sum_of_equals, "sum sum_to"),
+    rewrite(sum_of_one, "sum sum_to"),
+    rewrite(sum_once, "sum_to"),
+    rewrite(vector_product, "reshape"),
+)
