@@ -1,4 +1,4 @@
-"""np.bincount and the histograms: what is counted is constant, the weights have gradients. np.convolve and np.correlate."""
+"""np.bincount and histograms (what is counted is constant, the weights have gradients); np.convolve, np.correlate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import implements, values_of
 from srcdiff.functions.reductions import as_array, size
-from srcdiff.index import split
 from srcdiff.ops.elementwise import conj
 from srcdiff.ops.structural import cast, reshape
 
@@ -31,8 +30,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 def _summed(w: Any, places: Any, length: int) -> Any:
     """The weights added up at their places among `length`."""
-    index, dynamic = split(places)
-    return REGISTRY["scatter"](w, *dynamic, index=index, shape=(length,), unique=False)
+    return REGISTRY["scatter_along_axis"](w, places, axis=0, shape=(length,))
 
 
 @implements(np.histogram)
