@@ -1,4 +1,4 @@
-"""NumPy's mathematical functions on Tensors: the value is NumPy's, the gradient agrees with differences of NumPy's values."""
+"""NumPy's mathematical functions on Tensors: the value is NumPy's, the gradient agrees with differences of values."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ A = rng.permutation(24).reshape(2, 3, 4) * 0.37 - 4.1
 HOLES = np.array([[nan, 1.0, 2.5, -0.5], [0.4, nan, nan, 3.0], [1.1, -2.0, 0.7, 0.2]])
 Z = np.array([1.0 + 2.0j, -0.5 + 0.25j, 2.0 - 1.0j])
 MASK = np.array([[True, False, True, True], [False, True, True, False], [True, True, False, True]])
+
+QUANTILES = """
+    hazen weibull median_unbiased normal_unbiased interpolated_inverted_cdf lower higher midpoint nearest
+"""
 
 # each: a name, a function of the arrays, the arrays
 CASES: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
@@ -91,9 +95,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("quantile-q", lambda x, q: np.quantile(x, q), (V, np.array([0.11, 0.6]))),
     *(
         (f"quantile-{method}", lambda x, method=method: np.quantile(x, [0.23, 0.81], method=method), (V,))
-        for method in (
-            "hazen weibull median_unbiased normal_unbiased interpolated_inverted_cdf lower higher midpoint nearest".split()
-        )
+        for method in QUANTILES.split()
     ),
     ("percentile", lambda x: np.percentile(x, 40, axis=0), (M,)),
     ("cov", lambda x: np.cov(x), (M,)),
@@ -218,12 +220,27 @@ def test_value_and_gradient(f: Callable[..., Any], xs: tuple[Any, ...]) -> None:
 
 
 CONSTANT = [
-    lambda x: np.sign(x), lambda x: np.floor(x), lambda x: np.round(x, 1), lambda x: np.fix(x), lambda x: np.argmax(x, axis=0),
-    lambda x: np.argsort(x), lambda x: np.all(x > 0), lambda x: np.any(x > 0, axis=1), lambda x: np.count_nonzero(x, axis=1),
-    lambda x: np.isfinite(x), lambda x: np.isclose(x, 0.31), lambda x: np.floor_divide(x, 0.4), lambda x: np.equal(x, x),
-    lambda x: np.searchsorted(np.array([0.0, 1.0]), x), lambda x: np.spacing(x), lambda x: np.frexp(x)[1],
-    lambda x: np.logical_xor(x, 0), lambda x: np.isreal(x), lambda x: np.argpartition(x, 1), lambda x: np.nanargmax(x),
-]  # fmt: skip
+    lambda x: np.sign(x),
+    lambda x: np.floor(x),
+    lambda x: np.round(x, 1),
+    lambda x: np.fix(x),
+    lambda x: np.argmax(x, axis=0),
+    lambda x: np.argsort(x),
+    lambda x: np.all(x > 0),
+    lambda x: np.any(x > 0, axis=1),
+    lambda x: np.count_nonzero(x, axis=1),
+    lambda x: np.isfinite(x),
+    lambda x: np.isclose(x, 0.31),
+    lambda x: np.floor_divide(x, 0.4),
+    lambda x: np.equal(x, x),
+    lambda x: np.searchsorted(np.array([0.0, 1.0]), x),
+    lambda x: np.spacing(x),
+    lambda x: np.frexp(x)[1],
+    lambda x: np.logical_xor(x, 0),
+    lambda x: np.isreal(x),
+    lambda x: np.argpartition(x, 1),
+    lambda x: np.nanargmax(x),
+]
 
 
 @pytest.mark.parametrize("f", CONSTANT)

@@ -306,7 +306,23 @@ NEURAL = {
     "log_softmax": along(real, sample(array(0.0, 800.0), axis=0)),
 }
 
+STRUCTURAL = {
+    "cast": [
+        sample(real(2, 3), dtype=np.dtype("f4"), smooth=False),
+        sample(real(), dtype=np.dtype("c16")),
+        sample(cplx(2), dtype=np.dtype("c8"), smooth=False),
+        sample(ints(2), dtype=np.dtype("f8")),
+    ],
+    "reshape": [sample(real(2, 3), shape=(3, 2)), sample(real(), shape=(1, 1)), sample(real(0, 2), shape=(0,))],
+    "transpose": [sample(real(2, 3, 4), axes=(1, 2, 0)), sample(cplx(2, 3), axes=(1, 0)), sample(real(), axes=())],
+    "broadcast_to": [sample(real(3, 1), shape=(2, 3, 4)), sample(real(), shape=(2,)), sample(real(1), shape=(0,))],
+    "sum_to": [sample(real(2, 3, 4), shape=(3, 1)), sample(real(2), shape=()), sample(real(0), shape=(1,))],
+    "stop_gradient": [sample(real(2))],
+    "identity": [sample(real(2)), sample(cplx(2))],
+}
+
 SAMPLES: dict[str, list[Sample]] = {
+    **STRUCTURAL,
     **ARITHMETIC,
     **COMPARISON,
     **POWERS,

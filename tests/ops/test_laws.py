@@ -179,13 +179,14 @@ def test_vjp_is_linear(prim: Primitive, sample: Sample) -> None:
     parts = [(u, v)] if not prim.multi else list(zip(u, v, strict=True))
     mixed = [None if a is None else np.asarray(2.0 * a - 3.0 * b, a.dtype) for a, b in parts]
     both = tuple(mixed) if prim.multi else mixed[0]
+    tolerance = 5e4 * max(float(np.finfo(part.dtype).eps) for part in mixed if part is not None)  # roundings, and some
     for k in differentiated(prim, values):
         got, of_u, of_v = (pull_back(prim, k, ct, out, values, sample.params) for ct in (both, u, v))
         if got is None:
             assert of_u is None
             assert of_v is None
         else:
-            np.testing.assert_allclose(got, 2.0 * of_u - 3.0 * of_v, rtol=1e-11, atol=1e-11)
+            np.testing.assert_allclose(got, 2.0 * of_u - 3.0 * of_v, rtol=tolerance, atol=tolerance)
 
 
 @cases(is_elementwise_or_float)
