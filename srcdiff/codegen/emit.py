@@ -143,7 +143,10 @@ class _Function:
 
     def _placed(self, node: Node, label: str, first: bool) -> Any:
         """`label[index] = value`, or `+=`; by np.add.at where an element may be meant twice."""
-        value, *dynamic = (self._operand(x, node) for x in node.operands)
+        given, *indices = node.operands
+        if given.prim is not None and given.prim.name == "broadcast_to" and given not in self.names:
+            given = given.operands[0]  # assignment broadcasts
+        value, *dynamic = (self._operand(x, node) for x in (given, *indices))
         params = node.kwargs
         where = subscript(params["index"], dynamic)
         if not params["unique"]:

@@ -6,31 +6,7 @@ import builtins
 import keyword
 import re
 
-from srcdiff.core.program import Node
-
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins)) | {"np", "rt"}
-
-#: what to call the result of an operation that the user gave no name
-STEMS = {
-    "add": "total", "sub": "gap", "mul": "product", "div": "ratio", "neg": "minus", "matmul": "product",
-    "sum": "total", "sum_to": "total", "mean": "average", "max": "peak", "min": "low", "prod": "product",
-    "where": "chosen", "pow": "power", "square": "squares", "broadcast_to": "spread", "reshape": "reshaped",
-    "transpose": "turned", "cast": "converted", "getitem": "part", "scatter": "scattered", "exp": "power",
-    "equal": "mask", "not_equal": "mask", "less": "mask", "less_equal": "mask", "greater": "mask",
-    "greater_equal": "mask", "isnan": "mask", "isinf": "mask", "attains": "ties", "sqrt": "root", "sigmoid": "share",
-}  # fmt: skip
-
-
-def stem(node: Node) -> str:
-    """The name a value should have: its own, or one after the operation that made it."""
-    if node.name:
-        return node.name
-    if node.prim is None:
-        return "x"
-    if node.prim.name in ("mul", "div", "neg") and node.shape == ():
-        return "scale"
-    return STEMS.get(node.prim.name, node.prim.name)
-
 
 class Namer:
     """Hands out names for one function."""

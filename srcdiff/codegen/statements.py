@@ -13,14 +13,15 @@ from typing import Any
 
 import gast
 
-from srcdiff.codegen.namer import stem
 from srcdiff.codegen.template import expression
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node, Program
+from srcdiff.transform.names import stem
 
 MOST_OPERATORS = 7
 WIDTH = 88  # of an expression; the line has an indent and a name as well
 DEEPEST = 16
+LONG_SUM = 5  # terms of a sum that is accumulated in a variable
 SMALL = 1024  # elements; up to here an operation costs little more than calling it
 LARGE = 128 * 1024  # bytes; from here on a fresh temporary costs more than the arithmetic on it
 
@@ -146,7 +147,7 @@ class _Partition:
                 here = before
             terms = [x for member, before in members for x in member.operands if x is not before]
             scatters = [x for x in terms if _scatters(x) and self.uses[x] == 1 and x not in self.outputs]
-            if not members or not (scatters or _scatters(here) or weight[top] > MOST_OPERATORS):
+            if not members or not (scatters or _scatters(here) or len(members) >= LONG_SUM or weight[top] > MOST_OPERATORS):
                 continue
             self.terms.update(scatters)
             chains[here] = (top, None)

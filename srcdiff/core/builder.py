@@ -62,8 +62,13 @@ class Builder:
             raise CompileError(f"a rule read a value that its primitive does not save ({value})")
         raise CompileError(f"{type(value).__name__} cannot be an operand of a program")
 
-    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
-        """The node for `prim(*operands, **params)`: an old one if it exists, a simpler one if a fold applies."""
+    def emit(
+        self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], aval: Any = None
+    ) -> Node:
+        """The node for `prim(*operands, **params)`: an old one if it exists, a simpler one if a fold applies.
+
+        `aval` is the node's, if the caller knows it.
+        """
         nodes = tuple(map(self.lift, operands))
         if prim.fold is not None:
             folded = prim.fold(self, nodes, params)
@@ -77,7 +82,8 @@ class Builder:
         key = (prim, tuple(map(id, nodes)), items)
         node = self._known.get(key)
         if node is None:
-            aval = prim.infer(*(n.aval for n in nodes), **params)
+            if aval is None:
+                aval = prim.infer(*(n.aval for n in nodes), **params)
             node = Node(prim, nodes, items, aval, self, self._number(), self.source)
             self._known[key] = node
         return node
@@ -110,7 +116,7 @@ def item(value: Any, k: int) -> Any:
 def rebuild(program: Program, rule: Rule, builder: Builder | None = None) -> Program:
     """The program made anew in a fresh Builder; `rule` returns a replacement for a node, or None to keep it.
 
-    `rule(builder, node, operands)` gets the old node and its already rebuilt operands.
+    A replacement has the aval of what it replaces. `rule(builder, node, operands)` gets the old node and its already rebuilt operands.
     """
     builder = builder or Builder()
     new: dict[Node, Node] = {node: builder.input(node.aval, node.name, node.source) for node in program.inputs}
@@ -124,7 +130,7 @@ def rebuild(program: Program, rule: Rule, builder: Builder | None = None) -> Pro
         operands = tuple(new[operand] for operand in node.operands)
         made = rule(builder, node, operands)
         if made is None:
-            made = builder.emit(node.prim, operands, node.kwargs)
+            made = builder.emit(node.prim, operands, node.kwargs, node.aval)
         new[node] = rename(made, node.name) if node.name else made
     return Program(
         program.name,

@@ -1,4 +1,4 @@
-"""Takes a common number out of a sum: y * t / p - w * t / u -> (y / p - w / u) * t.
+"""Takes numbers out of sums: y * t / p - w * t / u -> (y / p - w / u) * t; sum(x * t) -> sum(x) * t.
 
 A cotangent that a mean or a sum sends to every element is one number `t`, and rules multiply arrays by it one by one. Only
 terms that are used nowhere else are changed, and only where an operation on an array is saved. The terms may round
@@ -15,33 +15,45 @@ from srcdiff.ops.elementwise import div, mul, neg
 from srcdiff.transform.identity import is_array, is_scalar
 
 DEEPEST = 8
+_SUMS = ("add", "sub", "sum", "sum_to")
 
 
 def take_out_scalars(program: Program, builder: Builder) -> Program:
-    """The program with common scalar factors of the terms of sums taken out."""
+    """The program with common scalar factors of the terms of sums taken out; made anew in `builder` if there are any."""
+    nodes = program.nodes()
     uses: dict[Node, int] = {}
-    for node in program.nodes():
+    for node in nodes:
         for operand in node.operands:
             uses[operand] = uses.get(operand, 0) + 1
     for out in program.outputs:
         if out is not None:
             uses[out] = uses.get(out, 0) + 2
-    if not any(node.prim is not None and node.prim.name in ("add", "sub") for node in uses):
+    single = {node: uses[node] == 1 and node.name is None for node in nodes}
+    factors = {node: t for node in nodes if (t := _factor(node, node.operands, single)) is not None}
+    if not factors:
         return program
-    single: dict[Node, bool] = {}
+    again: dict[Node, bool] = {}
 
     def rule(builder: Builder, node: Node, operands: tuple[Node, ...]) -> Node | None:
         for old, new in zip(node.operands, operands, strict=True):
-            single[new] = uses[old] == 1 and old.name is None
-        if node.prim is None or node.prim.name not in ("add", "sub") or not is_array(node):
+            again[new] = single[old]
+        t = _factor(node, operands, again) if node in factors else None
+        if t is None or node.prim is None:
             return None
-        x, y = operands
-        factor = _common(x, y, single)
-        if factor is None:
-            return None
-        return mul(node.prim(_without(x, factor, single), _without(y, factor, single)), factor)  # type: ignore[no-any-return]
+        if len(operands) == 1:
+            return mul(node.prim(_without(operands[0], t, again), **node.kwargs), t)  # type: ignore[no-any-return]
+        return mul(node.prim(*(_without(x, t, again) for x in operands)), t)  # type: ignore[no-any-return]
 
     return rebuild(program, rule, builder)
+
+
+def _factor(node: Node, operands: tuple[Node, ...], single: Mapping[Node, bool]) -> Node | None:
+    """The number to take out of a sum, if there is one."""
+    if node.prim is None or node.prim.name not in _SUMS:
+        return None
+    if len(operands) == 1:
+        return next(iter(_factors(operands[0], single)), None)
+    return _common(*operands, single) if is_array(node) else None
 
 
 def _common(x: Node, y: Node, single: Mapping[Node, bool]) -> Node | None:

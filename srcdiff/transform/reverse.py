@@ -16,6 +16,8 @@ from srcdiff.core.builder import Builder, item, rename
 from srcdiff.core.program import NOWHERE, Node, Program
 from srcdiff.errors import CompileError, NotDifferentiableError
 from srcdiff.ops.structural import fit
+from srcdiff.transform.names import described
+from srcdiff.transform.reuse import ReusingBuilder
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,7 +49,7 @@ def reverse(
     `available` are the forward values that exist at backward time; None: all. Values that are needed but not available are
     recomputed from those that are; CompileError if that is impossible.
     """
-    tape = _Reverse(forward)
+    tape = _Reverse(forward, available or ())
     nodes = forward.nodes()
     active = active_nodes(nodes, wrt)
     for node in reversed(nodes):
@@ -67,8 +69,8 @@ def reverse(
 class _Reverse:
     """The state of one reversal."""
 
-    def __init__(self, forward: Program) -> None:
-        self.builder = Builder()
+    def __init__(self, forward: Program, available: Collection[Node]) -> None:
+        self.builder = ReusingBuilder(available, self.value)
         self.proxies: dict[Node, Node] = {}
         #: a Node, or for a value with several outputs a dict from output number to Node
         self.cotangents: dict[Node, Any] = {}
@@ -131,7 +133,8 @@ class _Reverse:
             return node.literal
         found = self.proxies.get(node)
         if found is None:
-            found = self.proxies[node] = self.builder.input(node.aval, node.name, node.source)
+            found = self.proxies[node] = self.builder.input(node.aval, described(node), node.source)
+            self.builder.stands_for(found, node)
         return found
 
 
@@ -164,7 +167,7 @@ def _recompute(program: Program, proxies: dict[Node, Node], available: Collectio
             elif here.is_literal:
                 made[here] = builder.literal(here.literal)
             elif here in available:
-                made[here] = inputs[here] = builder.input(here.aval, here.name, here.source)
+                made[here] = inputs[here] = builder.input(here.aval, described(here), here.source)
             elif here.prim is None:
                 raise CompileError(f"the backward program reads {here!r} ({here.aval}), which was not saved")
             else:

@@ -23,6 +23,8 @@ from srcdiff.transform.shapes import SHAPES
 
 __all__ = ["REWRITES", "prepare", "simplify", "used_inputs"]
 
+_COMMUTATIVE = ("add", "mul")
+
 REWRITES: Final[tuple[Rewrite, ...]] = SHAPES + ARITHMETIC
 
 
@@ -50,20 +52,35 @@ def _rules_by_primitive(rewrites: Iterable[Rewrite]) -> dict[str, list[Rule]]:
 class _Simplifier(Builder):
     """A builder that tries the identities on every operation before it makes a node of it."""
 
-    __slots__ = ("_common", "_rules")
+    __slots__ = ("_rules", "_tried")
 
     def __init__(self, rules: dict[str, list[Rule]]) -> None:
         super().__init__()
         self._rules = rules
-        self._common: list[Rule] = rules.get(ELEMENTWISE, [])
+        self._tried: dict[Primitive, list[Rule]] = {}
 
-    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
+    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], aval: Any = None) -> Node:
         """The simplest node for `prim(*operands, **params)`."""
         nodes = tuple(map(self.lift, operands))
-        own = self._rules.get(prim.name, ())
-        if (own or prim.elementwise) and not all(node.is_literal for node in nodes):
-            for rule in (*self._common, *own) if prim.elementwise else own:
+        rules = self._rules_of(prim)
+        if rules and not all(node.is_literal for node in nodes):
+            for rule in rules:
                 made = rule(prim, nodes, params)
-                if made is not None and made.aval is prim.infer(*(node.aval for node in nodes), **params):
+                if made is None:
+                    continue
+                if aval is None:
+                    aval = prim.infer(*(node.aval for node in nodes), **params)
+                if made.aval is aval:
                     return made
-        return super().emit(prim, nodes, params)
+            if prim.name in _COMMUTATIVE:
+                known = self._known.get((prim, (id(nodes[1]), id(nodes[0])), ()))
+                if known is not None:
+                    return known
+        return super().emit(prim, nodes, params, aval)
+
+    def _rules_of(self, prim: Primitive) -> list[Rule]:
+        rules = self._tried.get(prim)
+        if rules is None:
+            general = self._rules.get(ELEMENTWISE, []) if prim.elementwise else []
+            rules = self._tried[prim] = general + self._rules.get(prim.name, [])
+        return rules

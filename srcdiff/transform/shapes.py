@@ -16,7 +16,7 @@ from srcdiff.core.program import Node
 from srcdiff.ops.elementwise import mul
 from srcdiff.ops.families import broadcast_shapes, reduced_shape
 from srcdiff.ops.linalg import matmul
-from srcdiff.ops.structural import broadcast_to, cast, reshape, sum_to
+from srcdiff.ops.structural import broadcast_to, cast, reshape, sum_to, swap
 from srcdiff.transform.identity import ELEMENTWISE, Rewrite, made_by, rewrite
 
 Operands = tuple[Node, ...]
@@ -116,6 +116,27 @@ def sum_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     return sum_to(xs[0].operands[0], shape=params["shape"]) if made_by(xs[0], "sum_to") else None
 
 
+def negative_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """sum(-x) -> -sum(x)."""
+    return -prim(xs[0].operands[0], **params) if made_by(xs[0], "neg") and xs[0].dtype.kind in "fc" else None  # type: ignore[no-any-return]
+
+
+def turned_product(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """(x.T @ y).T -> y.T @ x, and so for x @ y.T and stacks."""
+    (x,) = xs
+    if not made_by(x, "matmul") or not _swaps(params["axes"]):
+        return None
+    a, b = x.operands
+    if a.ndim != b.ndim or not any(made_by(y, "transpose") and _swaps(y.kwargs["axes"]) for y in (a, b)):
+        return None
+    return matmul(swap(b), swap(a))  # type: ignore[no-any-return]
+
+
+def _swaps(axes: tuple[int, ...]) -> bool:
+    n = len(axes)
+    return n > 1 and axes == (*range(n - 2), n - 1, n - 2)
+
+
 def vector_product(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """A matrix of one row or column times a matrix, made a vector again: the product with the vector."""
     (x,) = xs
@@ -138,5 +159,7 @@ SHAPES: Final[tuple[Rewrite, ...]] = (
     rewrite(sum_of_equals, "sum sum_to"),
     rewrite(sum_of_one, "sum sum_to"),
     rewrite(sum_once, "sum_to"),
+    rewrite(negative_sum, "sum sum_to"),
+    rewrite(turned_product, "transpose"),
     rewrite(vector_product, "reshape"),
 )
