@@ -60,10 +60,11 @@ def _products_without(s: Array, count: int) -> Array:
 
 
 def coincide(w: Array) -> Array:
-    """Which pairs of values in the last axis are equal but for rounding: the gap is below n eps times the largest."""
-    size = np.max(np.abs(w), axis=-1, keepdims=True, initial=0.0)[..., None]
-    gap = np.abs(w[..., None, :] - w[..., :, None])
-    return gap <= w.shape[-1] * np.finfo(w.dtype).eps * size
+    """Which pairs in the (sorted) last axis are equal but for rounding: no gap between them exceeds 16 n eps max."""
+    n = w.shape[-1]
+    limit = 16 * n * np.finfo(w.dtype).eps * np.max(np.abs(w), axis=-1, keepdims=True, initial=0.0)
+    group = np.cumsum(np.abs(np.diff(w, axis=-1, prepend=w[..., :1])) > limit, axis=-1)
+    return group[..., :, None] == group[..., None, :]
 
 
 def unknown(w: Array) -> Array:

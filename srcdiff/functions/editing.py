@@ -52,7 +52,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     a, shape = ravel(a), as_shape(new_shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
-    if not a.size:
+    if not prod(a.shape):
         return np.zeros(shape, a.dtype)
     return reshape(take(a, np.arange(prod(shape)) % a.shape[0]), shape)
 

@@ -212,13 +212,14 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     a = matrices(a)
     if not compute_uv:
         return svdvals(a)
-    full = bool(full_matrices) and a.shape[-1] != a.shape[-2]
-    return SVDResult(*parts.svd(a, full_matrices=full))
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        return SVDResult(*parts.svd_full(a))
+    return SVDResult(*parts.svd(a))
 
 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
-    return parts.svd(matrices(x), full_matrices=False)[1]
+    return parts.svd(matrices(x))[1]
 
 
 def _triangle(UPLO: Any) -> str:

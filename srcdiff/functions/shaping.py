@@ -96,7 +96,7 @@ def ravel(a: Any, order: str = "C") -> Any:
         strides = np.asarray(plain(a)).strides
         a = structural.transpose(a, axes=tuple(int(k) for k in np.argsort([-abs(s) for s in strides], kind="stable")))
         order = "C"
-    return reshape(a, -1, order) if a.size else reshape(a, 0)
+    return reshape(a, prod(a.shape), order)
 
 
 def _reshape_method(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
@@ -250,7 +250,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     n = len(arrays)
     places = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
     out = [
-        structural.reshape(x, shape=tuple(x.size if k == place else 1 for k in range(n)))
+        structural.reshape(x, shape=tuple(prod(x.shape) if k == place else 1 for k in range(n)))
         for x, place in zip(arrays, places, strict=True)
     ]
     made = tuple(out) if sparse or not out else broadcast_arrays(*out)

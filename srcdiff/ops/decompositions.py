@@ -139,26 +139,23 @@ def _over_gaps(difference: Any, p: Any, g: Any, w: Any) -> Any:
     return where(same, 0.0, difference / gap) + recovered(p, on_values, w)
 
 
-def _svd_shapes(x: Aval, *, full_matrices: bool) -> tuple[Aval, Aval, Aval]:
+def _svd_shapes(x: Aval) -> tuple[Aval, Aval, Aval]:
     *batch, m, n = x.shape
-    k = min(m, n)
+    k, dtype = min(m, n), working_dtype(x)
+    return aval((*batch, m, k), dtype), aval((*batch, k), real_dtype(dtype)), aval((*batch, k, n), dtype)
+
+
+def _svd_full_shapes(x: Aval) -> tuple[Aval, Aval, Aval]:
+    *batch, m, n = x.shape
     dtype = working_dtype(x)
-    u, v = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
-    return aval((*batch, *u), dtype), aval((*batch, k), real_dtype(dtype)), aval((*batch, *v), dtype)
+    return aval((*batch, m, m), dtype), aval((*batch, min(m, n)), real_dtype(dtype)), aval((*batch, n, n), dtype)
 
 
-def _svd(ct: Any, out: Any, x: Any, *, full_matrices: bool) -> Any:
+def _svd(ct: Any, out: Any, x: Any) -> Any:
     gu, gs, gv = ct
     u, s, vh = item(out, 0), item(out, 1), item(out, 2)
     m, n = x.shape[-2:]
     k = min(m, n)
-    if full_matrices and ((gu is not None and m > n) or (gv is not None and m < n)):
-        raise NotDifferentiableError(
-            "svd with full_matrices=True has no derivative with respect to the vectors that complete a basis; use "
-            "full_matrices=False"
-        )
-    if full_matrices and m != n:
-        u, vh = take_at_window(u, x.ndim - 1, 0, k), take_at_window(vh, x.ndim - 2, 0, k)
     if gu is None and gv is None:
         return (u * columns(gs)) @ vh
     v = adjoint(vh)
@@ -180,9 +177,25 @@ def _svd(ct: Any, out: Any, x: Any, *, full_matrices: bool) -> Any:
 
 
 svd: Primitive = primitive(
-    "svd", "x", "np.linalg.svd(x, full_matrices=full_matrices)", [_svd], infer=_svd_shapes, params="full_matrices",
-    multi=True, saves=["out"], label="LinalgSvd",
+    "svd", "x", "np.linalg.svd(x, full_matrices=False)", [_svd], infer=_svd_shapes, multi=True, saves=["out"],
+    label="LinalgSvd",
 )  # fmt: skip
+
+
+def _svd_full(ct: Any, out: Any, x: Any) -> Any:
+    gu, _, gv = ct
+    m, n = x.shape[-2:]
+    if (gu is not None and m > n) or (gv is not None and m < n):
+        raise NotDifferentiableError(
+            "svd with full_matrices=True has no derivative with respect to vectors that complete a basis; use "
+            "full_matrices=False"
+        )
+    return _svd(ct, svd(x), x)
+
+
+svd_full: Primitive = primitive(
+    "svd_full", "x", "np.linalg.svd(x)", [_svd_full], infer=_svd_full_shapes, multi=True, saves=["x"], label="LinalgSvd"
+)
 
 
 def _eigh_shapes(x: Aval, *, uplo: str) -> tuple[Aval, Aval]:
