@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from srcdiff.aval import SCALARS, Aval, aval, aval_of, weak_aval
-from srcdiff.core.primitive import Operand, Primitive
+from srcdiff.core.primitive import REGISTRY, Operand, Primitive
 from srcdiff.errors import AutogradError, DTypeError, NotDifferentiableError, ShapeError, SrcdiffError
+from srcdiff.index import at, window
 from srcdiff.origin import where
 from srcdiff.tape import value as value_module
+from srcdiff.tape.extras import finish
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, GradNode, InputNode, Packed, next_seq, node_class
 from srcdiff.tape.site import ARRAY, OUT, STATIC, TENSOR, VARYING, Site, Table, find_place, tables, user_place
-from srcdiff.tape.storage import Cell, cell_of, storage_of
+from srcdiff.tape.storage import Cell, cell_of, share
 from srcdiff.tape.value import TensorBase, View
 
 _getframe = sys._getframe
@@ -150,7 +152,7 @@ def record1(prim: Primitive, x: Any, value: Any, frame: Any) -> Any:
     else:
         node.saved = save(site, (x,), out)
     if mode != 1:
-        finish(site, node, out, (x,))
+        finish(node, plain)
     return out
 
 
@@ -199,7 +201,7 @@ def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
     else:
         node.saved = save(site, (x, y), out)
     if mode != 1:
-        finish(site, node, out, (x, y))
+        finish(node, plain)
     return out
 
 
@@ -256,29 +258,42 @@ def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], f
             values.append(o)
     try:
         value = prim.eval(*values, **params)
+        if prim.view and isinstance(value, np.generic) and isinstance(operands[0], TensorBase) and not operands[0]._traced:
+            value = scalar_view(operands[0], prim, tuple(values[1:]), params, value)
     except (TypeError, ValueError) as error:
         raise explain(error, prim, operands) from error
     if not needed or not modes.recording or prim.vjps is None:
         return _wrap_plain(prim, operands, params, value)
-    table = tables.get(id(frame.f_code))
-    if table is None:
-        table, frame = find_place(frame)
-    return _record(prim, operands, params, value, table, frame)
+    out = _record(prim, operands, params, value, frame)
+    if prim.view:
+        make_view(out, prim, operands, params)
+    return out
+
+
+def note(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any) -> Any:
+    """The Tensor for `value`, which the caller has computed as the result of `prim`: recorded if an operand needs it.
+
+    For writes: the memory is written, the tape has the operation that gives the new value from the old one.
+    """
+    if any(o._edge is not None for o in operands if isinstance(o, TensorBase)):
+        return _record(prim, operands, params, value, _getframe(1))
+    return plain(value, any(o._traced for o in operands if isinstance(o, TensorBase)))
 
 
 def _wrap_plain(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any) -> Any:
     traced = any(o._traced for o in operands if isinstance(o, TensorBase))
-    if prim.multi:
-        return tuple(plain(v, traced) for v in value)
-    out = plain(value, traced)
+    out = tuple(plain(v, traced) for v in value) if prim.multi else plain(value, traced)
     if prim.view:
         make_view(out, prim, operands, params)
     return out
 
 
 def _record(
-    prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, table: Table, frame: Any
+    prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, frame: Any
 ) -> Any:
+    table = tables.get(id(frame.f_code))
+    if table is None:
+        table, frame = find_place(frame)
     parts: list[Any] = [frame.f_lasti, prim]
     inputs: list[Edge] = []
     dynamic = "index" in params
@@ -319,10 +334,8 @@ def _record(
     if site.traced:
         out._traced = True
     node.saved = save(site, operands, out) if site.save_list else ()
-    if prim.view:
-        make_view(out, prim, operands, params)
     if modes.recording != 1:
-        finish(site, node, out, operands)
+        finish(node, plain)
     return out
 
 
@@ -337,7 +350,7 @@ def _finish_multi(site: Site, node: GradNode, operands: tuple[Any, ...], values:
         outs.append(out)
     node.saved = save(site, operands, tuple(outs)) if site.save_list else ()
     if modes.recording != 1:
-        finish(site, node, None, operands)
+        finish(node, plain)
     return tuple(outs)
 
 
@@ -442,58 +455,75 @@ def new_site(
 def make_view(out: Any, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> None:
     """If the result shares its operand's memory, make writes through either seen by both."""
     x = operands[0]
-    value = out._value
-    if not isinstance(x, TensorBase) or not isinstance(value, np.ndarray):
+    if not isinstance(x, TensorBase):
         return
-    array = x._value
-    if not isinstance(array, np.ndarray) or value is not array and not np.may_share_memory(value, array):
+    if not prim.multi:
+        _link(out, x, (prim, operands[1:], params), "")
         return
-    step = (prim, operands[1:], params)
+    # each of several outputs is what indexing gives, so that it can be found again and written to by itself
+    axis, start = params["axis"], 0
+    for k, part in enumerate(out):
+        width = part._value.shape[axis] if part._value.ndim == x._value.ndim else 1
+        index = at(axis, k) if part._value.ndim < x._value.ndim else window(axis, start, start + width)
+        start += width
+        _link(part, x, (REGISTRY["getitem"], (), {"index": index}), prim.label)
+
+
+def _link(out: Any, x: Any, step: tuple[Primitive, tuple[Any, ...], dict[str, Any]], multi: str) -> None:
+    value, array = out._value, x._value
+    if not isinstance(value, np.ndarray) or not isinstance(array, np.ndarray):
+        return
+    if value is not array and not np.may_share_memory(value, array):
+        return
     view = x._view
-    storage = storage_of(x)
-    no_grad = not modes.recording and (x._edge is not None)
+    no_grad = not modes.recording
     if view is None:
-        out._view = View(x, (step,), no_grad)
+        out._view = View(x, (step,), no_grad, multi)
     else:
-        out._view = View(view.base, (*view.steps, step), no_grad or view.no_grad)
-    out._storage = storage
-    storage.add_alias(out)
+        out._view = View(view.base, (*view.steps, step), no_grad or view.no_grad, multi or view.multi)
+    share(out, x)
+
+
+def scalar_view(x: Any, prim: Primitive, dynamic: tuple[Any, ...], params: dict[str, Any], value: Any) -> Any:
+    """The 0-d array that shares x's memory, for the NumPy scalar `value` that a view operation gave: PyTorch's `x[i]`."""
+    array = x.materialise()
+    if prim.name != "getitem":
+        return prim.eval(array, *dynamic, **params)
+    index = params["index"](*dynamic)
+    return array[(*index, ...)] if type(index) is tuple else array[index, ...]
 
 
 def regenerate(tensor: Any) -> None:
-    """Record a stale view anew from its base, whose graph has changed."""
+    """Record a view whose base has changed its place in the graph anew from its base."""
     view = tensor._view
-    base = view.base
-    edge = base._edge
-    if edge is None:
+    current = view.base
+    if current._edge is None:
         tensor._edge = None
-        tensor._type = base._type.aval and aval(tensor._value.shape, tensor._value.dtype).types[2 * tensor._traced]
+        tensor._type = aval(tensor._value.shape, tensor._value.dtype).types[2 * tensor._traced]
         return
-    current = base
-    frame = _getframe(1)
+    if view.no_grad and not tensor._traced:
+        raise AutogradError(INDIRECT_NO_GRAD_MESSAGE)
     for prim, dynamic, params in view.steps:
-        operands = (current, *dynamic)
         value = prim.eval(current._value, *(d._value if isinstance(d, TensorBase) else d for d in dynamic), **params)
-        table, place = find_place(frame)
-        current = _record_plain_view(prim, operands, params, value, table, place)
+        current = note(prim, (current, *dynamic), params, np.asarray(value))
     tensor._edge = current._edge
     tensor._type = current._type
+    tensor._traced = current._traced
 
 
-def _record_plain_view(
-    prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, table: Table, frame: Any
-) -> Any:
-    made = _record(prim, operands, params, np.asarray(value), table, frame)
-    made._view = None
-    made._storage = None
-    return made
+NO_GRAD_ADVICE = (
+    "with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+    "tracked) or both outside (if you want the inplace to be tracked)."
+)
+INDIRECT_NO_GRAD_MESSAGE = (
+    "A view was created in no_grad mode and its base or another view of its base has been modified inplace "
+    + NO_GRAD_ADVICE
+)
 
 
 value_module._regenerate[:] = [regenerate]
 
-
-def finish(site: Site, node: GradNode, out: Any, operands: tuple[Any, ...]) -> None:
-    """The rare extras of recording: saved-tensor hooks and anomaly mode."""
 
 
 __all__ = ["Edge", "GradNode", "InputNode", "Operand", "Packed", "binary", "plain", "record", "unary"]

@@ -3,13 +3,16 @@
 A Tensor that owns its memory alone has no Storage; one is made when it is first viewed, detached or written. Guarantees:
     - every write through any alias raises `version` by one and makes the cells of values saved before it unreadable
       (reading `cell.array` raises AttributeError), or replaces them by a copy made just before the write (`snapshot`);
-    - nothing here keeps a Tensor alive: a Storage refers to its aliases and cells weakly.
+    - nothing here keeps a Tensor alive: a Storage refers to its aliases and cells weakly, and only tells its views that their
+      base has a new place in the graph (`Storage.renew_views`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 from weakref import ref
+
+from srcdiff.tape.site import user_place
 
 
 class Cell:
@@ -50,8 +53,9 @@ class Storage:
         """The tensors on this memory that are alive."""
         return [t for t in (r() for r in self.aliases) if t is not None]
 
-    def before_write(self, snapshot: bool, place: Any = None) -> None:
-        """Call before the memory changes: protects or invalidates saved values, and counts the write."""
+    def before_write(self, snapshot: bool) -> None:
+        """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write."""
+        place = None
         for r in self.cells:
             cell = r()
             if cell is None:
@@ -60,12 +64,19 @@ class Storage:
                 cell.array = cell.array.copy()
             else:
                 cell.storage = self
-                cell.written = place
+                cell.written = place = place or user_place(2)
                 del cell.array
         self.cells.clear()
         for tensor in self.tensors():
             tensor._cell = None
         self.version += 1
+
+    def renew_views(self, base: Any) -> None:
+        """Let the views of `base`, whose place in the graph has changed, find theirs anew when they are next used."""
+        for tensor in self.tensors():
+            view = tensor._view
+            if view is not None and view.base is base:
+                tensor.forget_place()
 
 
 def storage_of(tensor: Any) -> Storage:
@@ -78,6 +89,13 @@ def storage_of(tensor: Any) -> Storage:
         if tensor._cell is not None:
             storage.add_cell(tensor._cell)
     return storage
+
+
+def share(tensor: Any, other: Any) -> None:
+    """Put `tensor`, whose memory is that of `other`, on the same Storage: writes through either are seen by both."""
+    storage = storage_of(other)
+    tensor._storage = storage
+    storage.add_alias(tensor)
 
 
 def cell_of(tensor: Any) -> Cell:

@@ -29,8 +29,10 @@ class View:
 
     base: TensorBase
     steps: tuple[tuple[Primitive, tuple[Any, ...], dict[str, Any]], ...]
-    #: made in no_grad mode from a tensor that required grad: may not be written to
+    #: made in no_grad mode: may not be written to while recording
     no_grad: bool = False
+    #: name of the operation it came from, if that gives several views: likewise
+    multi: str = ""
 
 
 class TensorBase(Operand):
@@ -77,13 +79,29 @@ class TensorBase(Operand):
 
     @property
     def _array(self) -> np.ndarray[Any, Any]:
-        """The ndarray; a 0-d result held as a NumPy scalar becomes an array for good."""
+        """The ndarray. An eager 0-d result held as a NumPy scalar becomes an array for good; a traced one remains what it
+        is for NumPy, a value that `+=` does not change for others who hold it."""
+        value = self._value
+        if isinstance(value, np.ndarray):
+            return value
+        return np.asarray(value) if self._traced else self.materialise()
+
+    def materialise(self) -> np.ndarray[Any, Any]:
+        """The ndarray, in which a NumPy scalar now lives for good."""
         value = self._value
         if not isinstance(value, np.ndarray):
             value = self._value = np.asarray(value)
             if self._cell is not None:
                 self._cell.array = value
         return value
+
+    def forget_place(self) -> None:
+        """Have `_edge` and `_type` worked out again on their next use."""
+        self.__dict__.pop("_type", None)
+        try:
+            del self._edge
+        except AttributeError:
+            pass
 
 
 def from_view(tensor: TensorBase) -> None:

@@ -1,0 +1,75 @@
+"""Copies and pickles of Tensors: the value, whether it requires grad, `.grad`, and what users have set as attributes."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import AutogradError
+from srcdiff.tape.value import TensorBase
+
+_NON_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+    "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001"
+)
+#: what a copy works out for itself, or must not have
+_STATE = frozenset({"_value", "_type", "_storage", "_cell", "_view", "_traced", "_grad", "_detached", "_requires"})
+
+
+class Copying(TensorBase):
+    """`copy.deepcopy` and pickling."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A leaf on memory of its own. Tensors that share memory share it in the copy, if they are copied together."""
+        found = memo.get(id(self))
+        if found is not None:
+            return found
+        if self._edge is not None and not self._requires:
+            raise AutogradError(_NON_LEAF)
+        out = rebuild(type(self), copied_array(self._value, memo), self._requires, {})
+        memo[id(self)] = out
+        if self._grad is not None:
+            out._grad = copy.deepcopy(self._grad, memo)
+        out.__dict__.update(copy.deepcopy(self._attributes(), memo))
+        return out
+
+    def _attributes(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _STATE}
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (rebuild, (type(self), self._value, self._edge is not None, self._attributes()))
+
+
+def rebuild(cls: type[TensorBase], value: Any, requires_grad: bool, attributes: dict[str, Any]) -> Any:
+    """A Tensor from what was pickled."""
+    out = object.__new__(cls)
+    out._value = value
+    if requires_grad:
+        out._requires = True
+    else:
+        out._edge = None
+    out.__dict__.update(attributes)
+    return out
+
+
+def copied_array(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an array; arrays that are parts of one memory stay so within one `memo`."""
+    if not isinstance(value, np.ndarray):
+        return value
+    owner = value
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if owner.dtype.hasobject or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+        return value.copy(order="K")
+    made = memo.get(id(owner))
+    if made is None:
+        made = memo[id(owner)] = owner.copy(order="K")
+        memo.setdefault(id(memo), []).append(owner)  # `copy` keeps what is in the memo alive this way
+    if value is owner:
+        return made
+    start = value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    memory = made if made.flags.c_contiguous else made.T
+    return np.ndarray(value.shape, value.dtype, memory, start, value.strides)

@@ -1,0 +1,165 @@
+"""What may be written, with PyTorch's messages: `guard` before anything happens, `check_fits` once the new value is known.
+
+Guarantee: both raise before memory, versions or the graph have changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.dtypes import default_dtype
+from srcdiff.errors import AutogradError, DTypeError, GradientLostError, ShapeError
+from srcdiff.origin import where
+from srcdiff.tape.modes import modes
+from srcdiff.tape.record import NO_GRAD_ADVICE
+from srcdiff.tape.site import user_place
+from srcdiff.tape.value import TensorBase
+
+_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+_NO_GRAD = "A view was created in no_grad mode and is being modified inplace " + NO_GRAD_ADVICE
+_MULTI = (
+    "Output {k} of {name} is a view and is being modified inplace. This view is the output of a function that returns "
+    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace "
+    "operation by an out-of-place one."
+)
+_INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+    "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+_OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+    "clone() the tensor before performing the operation."
+)
+
+_NAMES = {
+    "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "uint8": "Byte", "uint16": "UInt16",
+    "uint32": "UInt32", "uint64": "UInt64", "bool": "Bool",
+}  # fmt: skip
+
+
+class WriteShapeError(ShapeError, AutogradError):
+    """A value that does not fit where it is to be written: a ValueError as in NumPy, a RuntimeError as in PyTorch."""
+
+
+class WriteDTypeError(DTypeError, AutogradError):
+    """A value whose dtype cannot be written: a TypeError as in NumPy, a RuntimeError as in PyTorch."""
+
+
+def guard(target: TensorBase, *operands: Any) -> bool:
+    """Whether a write of what is made of `operands` into `target` must be recorded. Raises if it is forbidden."""
+    if target._inference and not modes.inference:
+        raise AutogradError(_INFERENCE)
+    array = target._value
+    if isinstance(array, np.ndarray) and (not array.flags.writeable or 0 in array.strides):
+        _check_memory(target, array)
+    if not modes.recording:
+        return False
+    view = target._view
+    root = target if view is None else view.base
+    arriving = any(isinstance(o, TensorBase) and o._edge is not None for o in operands)
+    if not arriving and root._edge is None and not target._requires:
+        return False
+    if root._traced:
+        return True
+    if view is not None:
+        if view.no_grad:
+            # as in PyTorch, a view that knows nothing of a leaf's gradient may be written
+            if not arriving and root._requires and not target._requires:
+                return False
+            raise AutogradError(_NO_GRAD)
+        if view.multi:
+            raise AutogradError(_MULTI.format(k=0, name=view.multi))
+        if root._requires:
+            raise AutogradError("a view of " + _LEAF)
+    if target._requires:
+        raise AutogradError(_LEAF)
+    return True
+
+
+def _check_memory(target: TensorBase, array: np.ndarray[Any, Any]) -> None:
+    if any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)):
+        if not target._traced:
+            raise WriteShapeError(_OVERLAP)
+        raise ShapeError(f"assignment destination is read-only, at {where(*user_place(2))}: it was broadcast; copy it first")
+    if array.flags.writeable:
+        return
+    try:
+        if target._traced or target._view is None:
+            raise ValueError
+        array.flags.writeable = True  # np.diagonal and np.broadcast_to give read-only views of what may be written
+    except ValueError:
+        raise ShapeError(f"assignment destination is read-only, at {where(*user_place(2))}") from None
+
+
+def check_fits(target: TensorBase, value: Any, *operands: Any) -> None:
+    """Raise PyTorch's errors if the result `value` of an operation cannot be written over all of `target`.
+
+    `operands` are what it was computed from: they decide which dtype PyTorch names.
+    """
+    array = target._value
+    if value.shape != array.shape:
+        try:
+            fits = np.broadcast_shapes(value.shape, array.shape) == array.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise WriteShapeError(
+                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(value.shape)}"
+            )
+    if value.dtype != array.dtype and not can_cast(value.dtype, array.dtype):
+        weak = value.dtype.kind == "f" and all(getattr(o, "dtype", array.dtype).kind in "biu" for o in operands)
+        made = default_dtype() if weak else value.dtype
+        raise WriteDTypeError(
+            f"result type {_NAMES.get(made.name, made.name)} can't be cast to the desired output type "
+            f"{_NAMES.get(array.dtype.name, array.dtype.name)}"
+        )
+
+
+def can_cast(made: np.dtype[Any], into: np.dtype[Any]) -> bool:
+    """Whether an operation may write results of one dtype into another: never from complex to real, from float to integer, from
+    numbers to truth values."""
+    rank = "biufc"
+    here, there = rank.index(made.kind), rank.index(into.kind)
+    return here <= there or (here in (1, 2) and there in (1, 2))
+
+
+def check_selected(value: Any, selected: tuple[int, ...], basic: bool) -> None:
+    """Raise if a value cannot be assigned to a selection of that shape; leading axes of length 1 may go, as in NumPy."""
+    shape = getattr(value, "shape", ())
+    if shape == selected or not shape:
+        return
+    while len(shape) > len(selected) and shape[0] == 1:
+        shape = shape[1:]
+    try:
+        if np.broadcast_shapes(shape, selected) == selected:
+            return
+    except ValueError:
+        pass
+    if not basic:
+        raise WriteShapeError(
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape "
+            f"{list(selected)}"
+        )
+    if len(shape) > len(selected):
+        raise WriteShapeError(
+            f"expand(shape {list(shape)}, size={list(selected)}): the number of sizes provided ({len(selected)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    offset = len(selected) - len(shape)
+    axis = max(k for k, n in enumerate(shape) if n not in (1, selected[k + offset]))
+    raise WriteShapeError(
+        f"The expanded size of the tensor ({selected[axis + offset]}) must match the existing size ({shape[axis]}) at "
+        f"non-singleton dimension {axis + offset}.  Target sizes: {list(selected)}.  Tensor sizes: {list(shape)}"
+    )
+
+
+def refuse_plain(name: str, *values: Any) -> None:
+    """Raise if a value with a gradient is about to be written into a plain array."""
+    if modes.recording and any(isinstance(v, TensorBase) and v._edge is not None for v in values):
+        raise GradientLostError(
+            f"{name}: the written-to array is a plain ndarray, which cannot hold a gradient, at {where(*user_place(3))}; "
+            "make it with np.zeros_like or np.empty_like of a traced value, or as a Tensor"
+        )

@@ -1,0 +1,250 @@
+"""Changing memory, and the graph with it.
+
+For the tape a write is functional: the tensor (or, through a view, the tensor that owns the memory) takes the place in the
+graph of a new value computed from the old one; the memory is really written, and the array stays the same object. The order
+is always: `guard`, compute and check, `Storage.before_write`, write the memory, record, `attach`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from srcdiff.core.primitive import REGISTRY, Primitive
+from srcdiff.index import Dynamic, Index
+from srcdiff.inplace.rules import check_fits, check_selected, guard
+from srcdiff.tape.modes import modes
+from srcdiff.tape.node import MarkedSite, node_class
+from srcdiff.tape.record import note, plain
+from srcdiff.tape.storage import Cell, storage_of
+from srcdiff.tape.value import TensorBase, View
+
+WHOLE = Index((Ellipsis,), False)
+_COPY_SLICES = node_class("=CopySlices")
+
+
+# ----------------------------------------------------------------------------------------------------- all of a tensor
+
+
+def write(target: TensorBase, result: Any) -> TensorBase:
+    """`target[...] = result`, recorded: what `out=` means. The result must broadcast to the target's shape."""
+    if target._traced and not isinstance(target._value, np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")  # for NumPy it is a scalar
+    needed = guard(target, result)
+    check_fits(target, np.asarray(_value(result)))
+    if needed and target._cell is not None:
+        _keep_saved(result, target._cell)
+    overwrite(target, result, needed)
+    return target
+
+
+def _keep_saved(result: Any, cell: Cell) -> None:
+    """Let the node of `result`, which is about to be written over the operand in `cell`, keep that operand's old value."""
+    edge = result._edge if isinstance(result, TensorBase) else None
+    node = edge[0] if type(edge) is tuple else edge
+    if node is not None and node.saved and any(s is cell for s in node.saved):
+        kept = Cell(cell.array.copy())
+        node.saved = tuple(kept if s is cell else s for s in node.saved)
+
+
+def update(target: TensorBase, function: Callable[..., Any], *operands: Any, label: str = "", **params: Any) -> TensorBase:
+    """`target[...] = function(target, *operands, **params)`, recorded as that function is.
+
+    As in PyTorch the function may need the old value for its derivative: it is copied if so.
+    """
+    needed = guard(target, *operands)
+    target.materialise()
+    if not needed:
+        made = function(target._value, *map(_value, operands), **params)
+        check_fits(target, np.asarray(made), *operands)
+        overwrite(target, made, False)
+        return target
+    own: Cell | None = Cell(target._value)
+    before, target._cell = target._cell, own
+    watch = ref(own)
+    own = None
+    try:
+        result = function(target, *operands, **params)
+    finally:
+        own, target._cell = watch(), before
+    value = _value(result)
+    check_fits(target, value, *operands)
+    if own is not None:
+        own.array = own.array.copy()
+    overwrite(target, result, True, label)
+    return target
+
+
+def overwrite(target: TensorBase, result: Any, needed: bool, label: str = "") -> None:
+    """Put `result` into all of the target's memory; with `needed`, into its place in the graph too. No checks."""
+    array = target.materialise()
+    value = _value(result)
+    storage = storage_of(target)
+    storage.before_write(snapshot=target._traced or modes.mutation_allowed)
+    np.copyto(array, value, casting="unsafe")
+    if not needed or result is target:
+        return
+    new = _fresh(target, result, label)
+    cell = new._cell
+    if cell is not None and new is not target and cell.array is new._value:
+        # the operation saved its result, which lives in the target's memory from now on
+        cell.array, cell.version = array, storage.version
+        storage.add_cell(cell)
+        target._cell = cell
+    attach(target, new)
+
+
+def _fresh(target: TensorBase, result: Any, label: str) -> Any:
+    """`result` as a Tensor of the target's shape and dtype, with a node of its own."""
+    array = target._value
+    if not isinstance(result, TensorBase) or result._edge is None:
+        # nothing of the old value remains, but what depended on it still gets its zero gradient
+        made = note(REGISTRY["index_set"], (target, np.asarray(_value(result))), {"index": WHOLE}, array)
+        return relabel(made, label or "IndexPut")
+    if result._storage is not None or label == "=CopyBackwards":
+        result = relabel(note(REGISTRY["identity"], (result,), {}, result._value), "=CopyBackwards")
+    if result._value.shape != array.shape:
+        result = note(REGISTRY["broadcast_to"], (result,), {"shape": array.shape}, array.astype(result._value.dtype))
+    if result._value.dtype != array.dtype:
+        result = note(REGISTRY["cast"], (result,), {"dtype": array.dtype}, array)
+    return relabel(result, label) if label else result
+
+
+# ------------------------------------------------------------------------------------------------------ selected elements
+
+
+def store(target: TensorBase, static: Index, dynamic: tuple[Any, ...], value: Any, add: bool = False, label: str = "") -> None:
+    """`target[index] = value`, recorded; with `add`, `np.add.at(target, index, value)`."""
+    needed = guard(target, value)
+    array = target.materialise()
+    index = static(*dynamic)
+    given = _value(value)
+    basic = static.basic
+    selected = array[index] if basic else None
+    shape = selected.shape if selected is not None else static.shape(array.shape, *(np.shape(d) for d in dynamic))
+    if selected is None:
+        array[index]  # raises IndexError for what is out of bounds
+    check_selected(given, shape, basic)
+    storage = storage_of(target)
+    if not add and isinstance(value, TensorBase) and _root(value) is _root(target) and _same_memory(given, selected):
+        storage.version += 1  # the second half of `x[i] += v`: what is assigned is there already
+        return
+    storage.before_write(snapshot=target._traced or modes.mutation_allowed)
+    if not add:
+        array[index] = given
+    elif static.unique:
+        array[index] += given.astype(array.dtype) if isinstance(given, np.ndarray) else given
+    else:
+        np.add.at(array, index, given)
+    if not needed:
+        return
+    if not isinstance(value, TensorBase):
+        value = _steady(given, array.dtype)
+    elif len(given.shape) > len(shape):
+        value = REGISTRY["reshape"](value, shape=given.shape[len(given.shape) - len(shape) :])
+    params = {"index": static, "unique": static.unique} if add else {"index": static}
+    new = note(REGISTRY["index_add" if add else "index_set"], (target, value, *dynamic), params, array)
+    attach(target, relabel(new, label), slices=basic and not add and not label)
+
+
+def _steady(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A value without gradient as the tape keeps it: 0 and 1 by themselves, other numbers as arrays, so that a number that
+    changes from one write to the next does not look like another operation."""
+    if type(value) in (int, float) and value in (0, 1):
+        return value
+    return np.asarray(value, dtype if not hasattr(value, "dtype") else None)
+
+
+def _root(x: TensorBase) -> TensorBase:
+    return x if x._view is None else x._view.base
+
+
+def _same_memory(value: Any, selected: Any) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and selected is not None
+        and value.shape == selected.shape
+        and value.strides == selected.strides
+        and value.dtype == selected.dtype
+        and value.__array_interface__["data"][0] == selected.__array_interface__["data"][0]
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ the graph
+
+
+def attach(target: TensorBase, new: Any, slices: bool = False) -> None:
+    """Give the target the place in the graph of `new`; through a view, the tensor that owns the memory gets a new one."""
+    view = target._view
+    root = target
+    if view is not None:
+        root, new, slices = view.base, put_back(view, new), True
+    edge = new._edge
+    if slices and edge is not None and type(edge) is not tuple:
+        edge.__class__ = _COPY_SLICES
+    _move_retained(root, edge)
+    root._edge = edge
+    root._traced = root._traced or new._traced
+    root.__dict__.pop("_type", None)
+    if target._storage is not None:
+        target._storage.renew_views(root)
+
+
+def put_back(view: View, new: Any) -> Any:
+    """The base of a view as it is once the view has become `new`. The memory has been written already."""
+    befores: list[Any] = [view.base]
+    for prim, dynamic, params in view.steps[:-1]:
+        value = prim.eval(befores[-1]._value, *map(_value, dynamic), **params)
+        befores.append(note(prim, (befores[-1], *dynamic), params, np.asarray(value)))
+    for (prim, dynamic, params), before in zip(reversed(view.steps), reversed(befores), strict=True):
+        new = _put(prim, before, new, dynamic, params)
+    return new
+
+
+def _put(prim: Primitive, before: Any, new: Any, dynamic: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """`before` with what the view operation selects of it replaced by `new`."""
+    if prim.name == "getitem":
+        return note(REGISTRY["index_set"], (before, new, *dynamic), params, before._value)
+    size = before._value.size
+    if new._value.size == size:
+        # the view has every element once: its adjoint puts each back where it was
+        rule: Any = prim.rule(0)
+        return rule(new, None, before._value, *dynamic, **params)
+    places = prim.eval(np.arange(size).reshape(before._value.shape), *map(_value, dynamic), **params)
+    flat = note(REGISTRY["reshape"], (before,), {"shape": (size,)}, before._value.reshape(size))
+    index = Index((Dynamic(0),), False, unique=prim.name != "windows")
+    made = note(REGISTRY["index_set"], (flat, new, places), {"index": index}, flat._value)
+    return note(REGISTRY["reshape"], (made,), {"shape": before._value.shape}, before._value)
+
+
+def relabel(made: Any, label: str) -> Any:
+    """`made`, whose node nobody else has seen yet, under another of PyTorch's names."""
+    edge = made._edge
+    if label and edge is not None and type(edge) is not tuple:
+        edge.__class__ = node_class(label)
+    return made
+
+
+def _move_retained(root: TensorBase, edge: Any) -> None:
+    """`retain_grad` holds for the tensor: its request goes along to the tensor's new node."""
+    old = root._edge
+    node, k = old if type(old) is tuple else (old, 0)
+    if node is None or edge is None or type(node.site) is not MarkedSite:
+        return
+    kept = node.options.retain.get(k)
+    if kept is None or kept() is not root:
+        return
+    del node.options.retain[k]
+    new, j = edge if type(edge) is tuple else (edge, 0)
+    new.mark()
+    new.options.retain[j] = kept
+
+
+def _value(x: Any) -> Any:
+    return x._value if isinstance(x, TensorBase) else x
+
+
+__all__ = ["WHOLE", "attach", "overwrite", "plain", "relabel", "store", "update", "write"]
