@@ -11,19 +11,21 @@ import numpy as np
 from srcdiff import runtime
 from srcdiff.aval import aval
 from srcdiff.codegen.emit import emit
+from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
 from srcdiff.config import Options
 from srcdiff.core.builder import interpret, item
 from srcdiff.core.program import Node, Program, Source
-from srcdiff.errors import CompileError
+from srcdiff.core.verify import verify
 from srcdiff.origin import Origin, describe
 from srcdiff.tape.lower import Lowered, Slot, collect, edge_node, leading_to, lower
 from srcdiff.tape.matcher import Matcher, make_matcher
 from srcdiff.tape.node import AccumulateGrad, Edge, GradNode, InputNode
-from srcdiff.transform.reverse import Reversed, reverse
+from srcdiff.transform.reverse import reverse
+from srcdiff.transform.rewrite import prepare, simplify, used_inputs
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Executable:
     """A compiled backward pass: `match` finds its saved values in a graph, `run` turns cotangents and them into gradients.
 
@@ -56,21 +58,40 @@ def compile_backward(
     lowered = lower_graph(inner, roots)
     targets, edges = _targets(inner, wanted)
     wrt = [_value(lowered, inner, edge) for edge in edges]
-    reversed_ = reverse(lowered.program, wrt, lowered.slots.keys())
-    program = simplify(reversed_.program)
-    source = emit(program, header(lowered.program, program, reversed_))
+    backward, slots = differentiate(lowered, wrt)
+    backward = checked(simplify(backward), options)
+    backward, slots = _without_unused(backward, slots, len(roots))
+    source = emit(backward, header(lowered.program, wrt, backward, len(roots)))
     position = {id(node): k for k, node in enumerate(nodes)}
-    slots = [_renumber(lowered.slots[value], inner, position) for value in reversed_.saved]
+    slots = [_renumber(slot, inner, position) for slot in slots]
     leaves = [position[id(edge_node(edge))] for edge in edges] if wanted is None else []
     match = make_matcher(nodes, roots, wanted, slots, leaves, needed)
     return Executable(
-        match, runner(program, source, options), source, lowered.program, program, targets, _shared(program),
-        sum(value.aval.nbytes for value in reversed_.saved), _closed(nodes, wanted), _may_warn(program),
+        match, runner(backward, source, options), source, lowered.program, backward, targets, _shared(backward),
+        sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), _closed(nodes, wanted), _may_warn(backward),
     )  # fmt: skip
 
 
-def simplify(program: Program) -> Program:
-    """All passes over a backward program."""
+def differentiate(lowered: Lowered, wrt: Sequence[Node]) -> tuple[Program, list[Slot]]:
+    """The vjp program, and where the saved values are that it takes after the cotangents."""
+    forward, now = prepare(lowered.program, lowered.slots.keys(), wrt)
+    available = {now[value]: slot for value, slot in lowered.slots.items() if value in now}
+    reversed_ = reverse(forward, [now[node] for node in wrt], available.keys(), f"{lowered.program.name}_backward")
+    return reversed_.program, [available[value] for value in reversed_.saved]
+
+
+def _without_unused(program: Program, slots: Sequence[Slot], roots: int) -> tuple[Program, list[Slot]]:
+    """Saved values that simplification has made useless are not passed."""
+    used = used_inputs(program)
+    inputs = tuple(node for k, node in enumerate(program.inputs) if k < roots or used[k])
+    kept = [slot for k, slot in enumerate(slots) if used[k + roots]]
+    return Program(program.name, inputs, program.outputs), kept
+
+
+def checked(program: Program, options: Options) -> Program:
+    """The program, verified if the options ask for it."""
+    if options.verify:
+        verify(program)
     return program
 
 
@@ -81,9 +102,13 @@ def runner(program: Program, source: str, options: Options) -> Callable[..., Any
     return load(source, program.name, program.name, {"np": np, "rt": runtime})
 
 
-def header(forward: Program, program: Program, reversed_: Reversed) -> str:
-    """The docstring of a generated function."""
-    return f"Gradients of {forward.name}."
+def header(forward: Program, wrt: Sequence[Node], program: Program, roots: int) -> Header:
+    """What the docstring of a generated function says."""
+    out = forward.outputs[0]
+    place = f"{out.source.file}:{out.source.line}" if out is not None and out.source.file else ""
+    inputs = tuple((node.name or "x", node.aval) for node in wrt)
+    saved = tuple(node for node in program.inputs[roots:])
+    return Header(forward.name, place, tuple(node.name or "x" for node in wrt), inputs, saved)
 
 
 # ------------------------------------------------------------------------------------------------------------- details
@@ -168,8 +193,3 @@ _SINGULAR = frozenset({"div", "pow", "log", "sqrt"})
 def _may_warn(program: Program) -> bool:
     return any(node.prim is not None and node.prim.name in _SINGULAR for node in program.nodes())
 
-
-def check(condition: bool, message: str) -> None:
-    """Raise CompileError unless the condition holds."""
-    if not condition:
-        raise CompileError(message)

@@ -6,27 +6,19 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
+from srcdiff.api.inspect import CacheInfo, executable_of, explanation, info_of, text_of
+from srcdiff.autograd.cache import Counts, forget
 from srcdiff.autograd.engine import trace_gradients
+from srcdiff.core.program import Program
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.value import TensorBase
-
-
-@dataclass(slots=True)
-class Counts:
-    """What `cache_info` of one function shows."""
-
-    traced: int = 0
-    hits: int = 0
-    misses: int = 0
-    reasons: list[str] = field(default_factory=list)
 
 
 class Transformed:
@@ -63,6 +55,42 @@ class Transformed:
 
     def __repr__(self) -> str:
         return f"<srcdiff.{type(self).__name__} of {self._function!r}>"
+
+    # ---------------------------------------------------------------------------------------------------- looking inside
+
+    def _root(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Trace, Any]:
+        """A run of the function on these arguments, and the Tensor whose backward is asked about."""
+        run = self._trace(args, kwargs)
+        result = run.result[0] if self._has_aux else run.result
+        for leaf in flatten(result)[0]:
+            if isinstance(leaf, TensorBase) and leaf._edge is not None:
+                return run, leaf
+        raise TypeError("the result of the function does not depend on the differentiated arguments: there is no backward")
+
+    def source(self, *args: Any, forward: bool = False, **kwargs: Any) -> str:
+        """The generated backward for arguments of these shapes and dtypes, as text; `forward` adds the forward program."""
+        run, root = self._root(args, kwargs)
+        return text_of(executable_of(root, run.edges), forward)
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The backward program (the IR) for these arguments; it prints."""
+        run, root = self._root(args, kwargs)
+        return executable_of(root, run.edges).program
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """How a call with these arguments runs: traced or replayed and why, what was found in the cache, what is saved."""
+        run, root = self._root(args, kwargs)
+        return explanation(self._function, root, run.edges, self._counts)
+
+    def cache_info(self) -> CacheInfo:
+        """Counts of this function: entries, hits, misses with reasons, calls traced and replayed, the bound."""
+        return info_of(self._counts)
+
+    def cache_clear(self) -> None:
+        """Forget the compiled passes this function has used, and the counts."""
+        for executable in list(self._counts.executables):
+            forget(executable)
+        self._counts.clear()
 
     # ------------------------------------------------------------------------------------------------------- running
 
@@ -164,7 +192,7 @@ class Grad(Transformed):
     def _value_and_gradient(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
         run = self._trace(args, kwargs)
         value, aux = scalar_result(run.result, self._has_aux, f"sd.{'value_and_' if type(self) is ValueAndGrad else ''}grad")
-        found, is_open = gradients_of(run, value)
+        found, is_open = gradients_of(run, value, counts=self._counts)
         gradient = self._structured(run.rebuild(found))
         return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
 
@@ -177,7 +205,9 @@ class ValueAndGrad(Grad):
         return ((value, aux), gradient) if self._has_aux else (value, gradient)
 
 
-def gradients_of(run: Trace, value: Any, ct: Any = None, retain: bool = False) -> tuple[list[Any], bool]:
+def gradients_of(
+    run: Trace, value: Any, ct: Any = None, retain: bool = False, counts: Counts | None = None
+) -> tuple[list[Any], bool]:
     """The gradient for each leaf, in the caller's kind: array, NumPy scalar, float or Tensor; zeros if there is none.
 
     Also whether the value depends on something outside the trace that requires grad (the gradients are then Tensors).
@@ -188,7 +218,7 @@ def gradients_of(run: Trace, value: Any, ct: Any = None, retain: bool = False) -
     if ct is None:
         shape, dtype = value._value.shape, value._value.dtype
         ct = np.ones(shape, dtype) if shape else dtype.type(1)
-    found, is_open = trace_gradients([edge], [ct], run.edges, run.start, retain)
+    found, is_open = trace_gradients([edge], [ct], run.edges, run.start, retain, counts)
     return [like(leaf, g) for leaf, g in zip(run.leaves, found, strict=True)], is_open
 
 

@@ -1,28 +1,76 @@
-"""The executables known at the root of a graph, and the counts that `sd.cache_info()` shows."""
+"""The executables known at the root of a graph, and the counts that `cache_info()` shows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import ReferenceType, WeakSet, ref
 
 from srcdiff.config import config
 
 
 @dataclass(slots=True)
-class Stats:
-    """Counts over the whole process."""
+class Counts:
+    """What happened to backward passes: of one function, or of the whole process. `reasons` is about the last misses."""
 
     hits: int = 0
     misses: int = 0
     walked: int = 0
-    failed: int = 0
+    traced: int = 0
+    reasons: deque[str] = field(default_factory=lambda: deque(maxlen=32))
+    executables: WeakSet[Any] = field(default_factory=WeakSet)
+
+    def hit(self, executable: Any) -> None:
+        """A compiled pass was found."""
+        self.hits += 1
+        self.executables.add(executable)
+
+    def miss(self, executable: Any, reason: str) -> None:
+        """A pass was compiled."""
+        self.misses += 1
+        self.reasons.append(reason)
+        self.executables.add(executable)
+
+    def clear(self) -> None:
+        """Start counting anew."""
+        self.hits = self.misses = self.walked = self.traced = 0
+        self.reasons.clear()
+        self.executables.clear()
 
 
-STATS = Stats()
+#: of the whole process
+STATS = Counts()
+
+#: id of a site that has executables -> the site
+_sites: dict[int, ReferenceType[Any]] = {}
 
 
 def remember(site: Any, key: Any, executable: Any) -> None:
     """Make an executable the first that is tried at this root; the least recently used one goes if there are too many."""
     others = tuple(e for e in site.executables if e is not executable)
-    site.executables = (executable, *others)[: config.cache_size]
+    kept = (executable, *others)
+    if len(kept) > config.cache_size:
+        gone = set(map(id, kept[config.cache_size :]))
+        site.sightings = {k: e for k, e in site.sightings.items() if id(e) not in gone}
+    site.executables = kept[: config.cache_size]
     site.sightings[key] = executable
+    if id(site) not in _sites:
+        number = id(site)
+        _sites[number] = ref(site, lambda _: _sites.pop(number, None))
+
+
+def forget_all() -> None:
+    """Drop every compiled graph of the process."""
+    for site in [site for site in (r() for r in list(_sites.values())) if site is not None]:
+        site.executables = ()
+        site.sightings = {}
+    _sites.clear()
+
+
+def forget(executable: Any) -> None:
+    """Drop one compiled graph."""
+    for site in [site for site in (r() for r in list(_sites.values())) if site is not None]:
+        if any(e is executable for e in site.executables):
+            site.executables = tuple(e for e in site.executables if e is not executable)
+            site.sightings = {key: e for key, e in site.sightings.items() if e is not executable}

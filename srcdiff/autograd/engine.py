@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.autograd.cache import STATS, remember
+from srcdiff.autograd.cache import STATS, Counts, remember
 from srcdiff.autograd.walk import walk
 from srcdiff.compiler import Executable, compile_backward
 from srcdiff.config import config
 from srcdiff.errors import CompileError
+from srcdiff.origin import where
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect, collect_inner, edge_node
 from srcdiff.tape.modes import modes
@@ -44,7 +45,12 @@ def gradients(
 
 
 def trace_gradients(
-    roots: Sequence[Edge], cts: Sequence[Any], wanted: Sequence[Edge], start: int, retain: bool
+    roots: Sequence[Edge],
+    cts: Sequence[Any],
+    wanted: Sequence[Edge],
+    start: int,
+    retain: bool,
+    counts: Counts | None = None,
 ) -> tuple[list[Any], bool]:
     """The same for a trace whose nodes are numbered from `start`, and whether it depends on something older that requires
     grad. If so, the cotangents are Tensors that can be differentiated with respect to that."""
@@ -53,6 +59,8 @@ def trace_gradients(
         for executable in site.executables[:CANDIDATES]:
             if executable.closed and (matched := executable.match(roots, wanted, not retain)) is not None:
                 STATS.hits += 1
+                if counts is not None:
+                    counts.hit(executable)
                 return _spread((executable, *matched), cts, len(wanted)), False
     nodes, is_open = collect_inner(roots, start)
     if is_open:
@@ -65,7 +73,7 @@ def trace_gradients(
             modes.update(grad=recording)
     values = [ct._value if isinstance(ct, TensorBase) else ct for ct in cts]
     if not modes.anomaly and compilable(nodes):
-        found = _by_signature(site, nodes, roots, wanted, not retain)
+        found = _by_signature(site, nodes, roots, wanted, not retain, counts)
         if found is not None:
             return _spread(found, values, len(wanted)), False
     captured, _ = walk(roots, values, wanted, retain=retain, create_graph=False, nodes=nodes)
@@ -140,32 +148,53 @@ def compilable(nodes: Sequence[GradNode]) -> bool:
 
 
 def _by_signature(
-    site: Any, nodes: list[GradNode], roots: Sequence[Edge], wanted: Sequence[Edge] | None, free: bool
+    site: Any,
+    nodes: list[GradNode],
+    roots: Sequence[Edge],
+    wanted: Sequence[Edge] | None,
+    free: bool,
+    counts: Counts | None = None,
 ) -> tuple[Executable, Any, Any] | None:
+    """The executable of a graph that no candidate matched: known by its signature, or compiled now if it repeats."""
     key = signature(nodes, roots, wanted)
     known = site.sightings.get(key, 0)
-    if isinstance(known, Executable):
-        matched = known.match(roots, wanted, free)
-        if matched is not None:
-            remember(site, key, known)
-            STATS.hits += 1
-            return known, *matched
-        return None
+    counted = (STATS,) if counts is None else (STATS, counts)
     options = config.options
-    if known + 1 < options.compile_after and not site.compile_now:
-        site.sightings[key] = known + 1
+    if isinstance(known, Executable):
+        executable = known
+    elif known + 1 < options.compile_after and not site.compile_now:
         if len(site.sightings) > 4 * options.cache_size:
-            site.sightings.clear()
-        STATS.walked += 1
+            site.sightings = {}
+        site.sightings[key] = known + 1
+        for each in counted:
+            each.walked += 1
         return None
-    try:
-        executable = compile_backward(roots, wanted, options, nodes)
-    except CompileError:
-        if options.verify:
-            raise
-        STATS.failed += 1
-        return None
-    STATS.misses += 1
+    else:
+        reason = why_compiled(site, nodes)
+        try:
+            executable = compile_backward(roots, wanted, options, nodes)
+        except CompileError:
+            if options.verify:
+                raise
+            return None
+        for each in counted:
+            each.miss(executable, reason)
     remember(site, key, executable)
     matched = executable.match(roots, wanted, free)
-    return None if matched is None else (executable, *matched)
+    if matched is None:
+        return None
+    if isinstance(known, Executable):
+        for each in counted:
+            each.hit(executable)
+    return executable, *matched
+
+
+def why_compiled(site: Any, nodes: Sequence[GradNode]) -> str:
+    """Why no compiled pass served this graph."""
+    place = site.place()
+    here = where(*place) if place is not None else "unknown place"
+    if not site.executables:
+        return f"{here}: this graph of {len(nodes)} nodes was seen for the second time" if not site.compile_now else (
+            f"{here}: first call"
+        )
+    return f"{here}: a different path of operations, or other shapes or dtypes ({len(site.executables)} compiled before)"

@@ -69,6 +69,11 @@ class GradNode:
         """A dict of the user's own."""
         return self.options.metadata
 
+    @property
+    def source(self) -> str:
+        """The generated code of this operation's backward."""
+        return _source_of[0](self)
+
     def mark(self) -> None:
         """Make compiled backwards step aside for this node."""
         if type(self.site) is not MarkedSite:
@@ -209,6 +214,15 @@ class InputNode(GradNode):
     def next_functions(self) -> tuple[tuple[GradNode | None, int], ...]:
         """Nothing follows an argument."""
         return ()
+
+
+#: set by the layer that can generate code
+_source_of: list[Callable[[GradNode], str]] = []
+
+
+def set_source_of(function: Callable[[GradNode], str]) -> None:
+    """Say how the code of one node is generated."""
+    _source_of[:] = [function]
 
 
 _classes: dict[str, type[GradNode]] = {}

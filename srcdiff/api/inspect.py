@@ -1,0 +1,152 @@
+"""Looking at what was generated: the code of a backward pass, the program it came from, the counts of the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from srcdiff.autograd.cache import STATS, Counts
+from srcdiff.codegen.emit import emit
+from srcdiff.codegen.header import Header
+from srcdiff.compiler import Executable, compile_backward, origin_of, runner, simplify
+from srcdiff.config import config
+from srcdiff.core.builder import Builder, item
+from srcdiff.core.program import Node, Program, Source
+from srcdiff.errors import AutogradError
+from srcdiff.origin import where
+from srcdiff.tape.lower import edge_node
+from srcdiff.tape.node import Edge, GradNode, set_source_of
+from srcdiff.tape.site import STATIC
+from srcdiff.tape.value import TensorBase
+from srcdiff.transform.reverse import reverse
+from srcdiff.transform.rewrite import used_inputs
+
+
+def source(loss: Any, *, forward: bool = False) -> str:
+    """The generated backward function of a Tensor's graph, as text; with `forward` the forward program above it."""
+    return text_of(executable_of(loss), forward)
+
+
+def program(loss: Any) -> Program:
+    """The backward program of a Tensor's graph; it prints."""
+    return executable_of(loss).program
+
+
+def executable_of(loss: Any, wanted: list[Edge] | None = None) -> Executable:
+    """The compiled backward pass of a Tensor's graph, compiled now if it has to be. Raises AutogradError outside a graph."""
+    if not isinstance(loss, TensorBase):
+        raise TypeError(f"expected a Tensor, got {type(loss).__name__}")
+    edge = loss._edge
+    if edge is None:
+        raise AutogradError("this tensor does not require grad and does not have a grad_fn: there is no backward to show")
+    for known in edge_node(edge).site.executables:
+        if known.match([edge], wanted, False) is not None:
+            return known  # type: ignore[no-any-return]
+    return compile_backward([edge], wanted, config.options)
+
+
+def text_of(executable: Executable, forward: bool = False) -> str:
+    """The source of an executable, the forward program before it if asked for."""
+    if not forward:
+        return executable.source
+    return f"{emit(executable.forward, None, plain=True)}\n\n{executable.source}"
+
+
+# ------------------------------------------------------------------------------------------------------------- one operation
+
+
+def step_source(node: GradNode) -> str:
+    """The generated code of one node's backward: `grad_fn.source`."""
+    return emit(step_program(node), _step_header(node))
+
+
+def step_program(node: GradNode) -> Program:
+    """The vjp of one recorded operation."""
+    site = node.site
+    if site.prim is None:
+        raise AutogradError(f"{node.name()} has no generated code: it is the end of the graph, or a function of the user's")
+    origin = origin_of(node)
+    builder = Builder()
+    here = Source(origin.target, origin.file, origin.line, origin.text) if origin else builder.source
+    builder.source = here
+    names = origin.operands if origin else ()
+    operands: list[Node] = []
+    for k, kind in enumerate(site.kinds):
+        name = names[k] if k < len(names) and names[k] else site.prim.operand_name(k)
+        named = f"x{name}" if name.isdigit() else name
+        operands.append(builder.literal(site.values[k]) if kind is STATIC else builder.input(site.avals[k], named, here))
+    out = builder.opaque(site.prim, tuple(operands), site.params, site.out_aval, here.name or "out")
+    outputs = tuple(item(out, k) for k in range(len(site.out_aval))) if site.prim.multi else (out,)
+    forward = Program(site.prim.name, tuple(o for o in operands if not o.is_literal), outputs)
+    wrt = [operand for operand, needed in zip(operands, site.needs, strict=True) if needed]
+    backward = simplify(reverse(forward, wrt).program)
+    used = used_inputs(backward)
+    inputs = tuple(x for k, x in enumerate(backward.inputs) if k < len(outputs) or used[k])
+    return Program(backward.name, inputs, backward.outputs)
+
+
+def _step_header(node: GradNode) -> Header:
+    origin = origin_of(node)
+    return Header(node.site.prim.name, f"{origin.file}:{origin.line}" if origin else "")
+
+
+def run_step_program(node: GradNode) -> Callable[..., Any]:
+    """The generated function of one node."""
+    backward = step_program(node)
+    return runner(backward, emit(backward), config.options)
+
+
+set_source_of(step_source)
+
+
+# ------------------------------------------------------------------------------------------------------------------- caches
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """Counts. `entries` compiled graphs, `hits` backward passes that found one, `misses` those that compiled one,
+    `traced` calls whose forward ran as written, `replayed` calls that ran generated code instead."""
+
+    entries: int
+    hits: int
+    misses: int
+    traced: int
+    replayed: int
+    bound: int
+    reasons: tuple[str, ...] = ()
+
+
+def info_of(counts: Counts) -> CacheInfo:
+    """Counts as users see them."""
+    return CacheInfo(
+        len(counts.executables), counts.hits, counts.misses, counts.traced, 0, config.cache_size, tuple(counts.reasons)
+    )
+
+
+def cache_info() -> CacheInfo:
+    """The counts of the whole process."""
+    return info_of(STATS)
+
+
+def explanation(function: Any, root: Any, wanted: list[Edge], counts: Counts) -> str:
+    """What `explain` says about a call whose traced result is `root`."""
+    site = edge_node(root._edge).site
+    cached = any(known.match([root._edge], wanted, False) is not None for known in site.executables)
+    executable = executable_of(root, wanted)
+    forward = [node for node in executable.forward.nodes() if node.prim is not None]
+    backward = [node for node in executable.program.nodes() if node.prim is not None]
+    place = site.place()
+    here = where(*place) if place is not None else "unknown place"
+    status = "a compiled backward was found" if cached else (
+        "no compiled backward yet: a graph is walked node by node the first time, and compiled the second"
+    )
+    lines = [
+        f"{getattr(function, '__name__', function)}, result computed at {here}",
+        "  forward   traced: your function runs on every call, as written",
+        f"  backward  {len(forward)} operations forward, {len(backward)} backward after simplification",
+        f"  cache     {status}",
+        f"  saved     {executable.saved_bytes} bytes for backward",
+    ]
+    lines += [f"  miss      {reason}" for reason in counts.reasons]
+    return "\n".join(lines)
