@@ -412,9 +412,44 @@ C: np.fft.irfftn(C)
 C: np.fft.irfft2(C, s=(2, 3))
 """
 
+SERIES = """
+s, d: np.linspace(s, 2.0, 5)
+d: np.linspace(d, 1.0, 4, endpoint=False, axis=-1)
+s: np.linspace(0, s, 3, retstep=True)
+s: np.linspace(s, 1.0, 1)
+s: np.logspace(s, 2.0, 4)
+s, d: np.logspace(s, 1.0, 3, base=d + 2.0)
+s: np.geomspace(s, 2.0, 4)
+d: np.geomspace(d, d * 3, 4, endpoint=False, axis=1)
+Z: np.geomspace(Z, 2.0, 4)
+M: np.apply_along_axis(lambda x: np.cumsum(x)[:2], 0, M)
+T: np.apply_along_axis(np.sum, 1, T)
+M: np.apply_along_axis(np.outer, 1, M, np.ones(2))
+T: np.apply_over_axes(np.sum, T, [0, 2])
+d: np.vander(d)
+d: np.vander(d, 4, increasing=True)
+v: np.poly(v)
+S: np.poly(S)
+v, d: np.polyadd(v, d)
+v, d: np.polysub(d, v)
+v, d: np.polymul(v, d)
+v, d: np.polydiv(v, d)
+v: np.polyder(v)
+v: np.polyder(v, 2)
+v: np.polyint(v)
+v, s: np.polyint(v, 2, k=[s, 1.0])
+v: np.roots(v)
+v: np.roots(np.concatenate([np.zeros(1), v, np.zeros(2)]))
+v, w: np.polyfit(w, v, 2)
+v, N: np.polyfit(np.arange(4.0), N, 1, w=v)
+v: np.polyfit(np.arange(4.0), v, 1, full=True)[:2]
+v: np.polyfit(np.arange(4.0), v, 1, cov=True)
+Z: np.sort_complex(Z)
+"""
+
 LISTS = {
     "shapes": SHAPES, "joins": JOINS, "edits": EDITS, "selections": SELECTIONS, "products": PRODUCTS,
-    "matrices": MATRICES, "fourier": FOURIER,
+    "matrices": MATRICES, "fourier": FOURIER, "series": SERIES,
 }  # fmt: skip
 ROWS = [
     pytest.param(code.strip(), tuple(dict.fromkeys(name.strip() for name in names.split(","))), id=code.strip())
