@@ -75,6 +75,7 @@ from srcdiff.runtime_special import (  # noqa: F401
     polygamma,
     scipy_special,
     sinc,
+    special,
 )
 
 Array = Any

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,10 +28,24 @@ def scipy_special() -> ModuleType | None:
     return scipy.special  # type: ignore[no-any-return]
 
 
+class _Special:
+    """All functions of scipy.special as attributes, imported when one is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        scipy = scipy_special()
+        if scipy is None:
+            raise ImportError(f"scipy.special.{name} needs SciPy: pip install scipy")
+        return getattr(scipy, name)
+
+
+special: Final = _Special()
+
+
 def _each(function: Callable[[float], float], x: Array) -> Array:
     """`function` of each element, as an array of at least float32."""
     dtype = np.result_type(np.asarray(x).dtype, np.float32)
-    return np.asarray(np.frompyfunc(function, 1, 1)(np.asarray(x, float)), dtype)[()]
+    with np.errstate(all="ignore"):  # comparing with NaN in Python sets the flag that NumPy looks at
+        return np.asarray(np.frompyfunc(function, 1, 1)(np.asarray(x, float)), dtype)[()]
 
 
 def erf(x: Array) -> Array:

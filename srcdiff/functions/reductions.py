@@ -35,8 +35,8 @@ def size(x: Any) -> int:
 
 def canonical(axis: Any, ndim: int) -> Any:
     """`axis` as primitives take it: None, a non-negative int, or an ascending tuple of them."""
-    if axis is None:
-        return None
+    if axis is None or type(axis) is int and 0 <= axis < ndim:
+        return axis
     if isinstance(axis, tuple):
         axes = normalize_axes(tuple(map(operator.index, axis)), ndim)
         return axes[0] if len(axes) == 1 else axes

@@ -220,27 +220,39 @@ for _ufunc in list(UFUNCS):
 
 # --------------------------------------------------------------------------------------------------------------- SciPy
 
-#: ufuncs of scipy.special that are a primitive
-_SCIPY = {
-    "expit": "sigmoid", "log_expit": "log_sigmoid", "logit": "logit", "gammaln": "lgamma", "digamma": "digamma",
-    "psi": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "ndtr": "ndtr", "log_ndtr": "log_ndtr",
-    "xlogy": "xlogy", "i0": "i0", "cbrt": "cbrt", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
+#: ufuncs of scipy.special whose primitive has another name
+_SCIPY_RENAMED = {
+    "expit": "sigmoid", "log_expit": "log_sigmoid", "gammaln": "lgamma", "psi": "digamma", "kl_div": "kl_divergence",
+    "_zeta": "zeta", "_lambertw": "lambertw",
 }  # fmt: skip
+_SCIPY_SAME_NAME = """
+    logit erf erfc erfinv ndtr log_ndtr xlogy i0 cbrt exp2 expm1 log1p
+    erfcx dawsn erfcinv ndtri exp1 expi expn exp10 cosm1 entr exprel spence ellipk ellipe
+    jv yv yn iv kv kn ive kve j0 j1 y0 y1 i1 k0 k1 i0e i1e k0e k1e
+    gamma loggamma gammasgn beta betaln poch binom gammainc gammaincc betainc xlog1py rel_entr huber boxcox
+    hyp0f1 hyp1f1 hyp2f1
+    eval_gegenbauer eval_legendre eval_chebyt eval_chebyu eval_hermite eval_genlaguerre eval_laguerre
+"""
+_SCIPY = _SCIPY_RENAMED | {name: name for name in _SCIPY_SAME_NAME.split()}
 
 
 def register_scipy(ufunc: Any) -> bool:
-    """Enter the ufunc if it is one of SciPy's that is a primitive; whether it is.
+    """Enter the ufunc if it is one of SciPy's that is known here; whether it is.
 
     A ufunc does not tell its module, so it is compared with what is called so in `scipy.special`, which whoever has the
     ufunc has imported.
     """
-    special = _loaded("scipy.special")
     name = ufunc.__name__
-    if special is None or getattr(special, name, None) is not ufunc or name not in _SCIPY:
+    special, private = sys.modules.get("scipy.special"), sys.modules.get("scipy.special._ufuncs")
+    if ufunc is not getattr(special, name, None) and ufunc is not getattr(private, name, None):
         return False
-    UFUNCS[ufunc] = REGISTRY[_SCIPY[name]]
-    return True
+    if name == "sici":
+        UFUNC_FUNCTIONS[ufunc] = _sine_and_cosine_integral
+    elif name in _SCIPY:
+        table: dict[Any, Any] = UFUNCS if ufunc.nin <= 2 else UFUNC_FUNCTIONS
+        table[ufunc] = REGISTRY[_SCIPY[name]]
+    return name == "sici" or name in _SCIPY
 
 
-def _loaded(module: str) -> Any:
-    return sys.modules.get(module)
+def _sine_and_cosine_integral(x: Any) -> tuple[Any, Any]:
+    return REGISTRY["sine_integral"](x), REGISTRY["cosine_integral"](x)
