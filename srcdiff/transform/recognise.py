@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from srcdiff.core.builder import Builder, rename
+from srcdiff.core.builder import Builder, item, rename
 from srcdiff.core.program import Node, Program
 from srcdiff.ops.elementwise import mul, neg, sub
 from srcdiff.ops.transcendental import sigmoid
@@ -47,7 +47,7 @@ def prepare(
             constant.add(node)
     numbered = _numbered_names((*program.inputs, *(node for node in nodes if node.prim is not None)))
     if not logistic and not constant and not numbered:
-        return program, {node: node for node in users}
+        return program, {node: node for node in (*users, *(keep or ()))}
     return _rebuilt(program, nodes, logistic, constant, numbered, keep)
 
 
@@ -84,7 +84,12 @@ def _rebuilt(
             new[node] = rename(mul(_argument(logistic[node], new), mul(p, sub(1.0, p))), name)
         else:
             operands = tuple(new[operand] for operand in node.operands)
-            new[node] = builder.opaque(node.prim, operands, node.kwargs, node.aval, name)
+            make = builder.emit if made_by(node, "item") else builder.opaque
+            new[node] = rename(make(node.prim, operands, node.kwargs, node.aval), name)
+    for node in keep or ():
+        # an output of an operation with several that only the backward pass reads
+        if node not in new and made_by(node, "item") and node.operands[0] in new:
+            new[node] = item(new[node.operands[0]], node.kwargs["k"])
     outputs = tuple(None if out is None else new[out] for out in program.outputs)
     return Program(program.name, tuple(inputs), outputs), new
 
