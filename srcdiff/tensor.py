@@ -17,16 +17,17 @@ import numpy as np
 from srcdiff.array_methods import ArrayMethods
 from srcdiff.autograd.tensor_api import GradientMethods
 from srcdiff.conversion import Conversions
-from srcdiff.core.primitive import REGISTRY, Primitive
+from srcdiff.core.primitive import REGISTRY
 from srcdiff.dispatch import call_function, call_ufunc
 from srcdiff.functions.dispatch import UFUNCS
-from srcdiff.functions.indexing import getitem
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.inplace import InPlace
 from srcdiff.printing import format_tensor
 from srcdiff.size import Size
 from srcdiff.tape import record
+from srcdiff.tape.modes import modes
 from srcdiff.tape.record import binary, record1, record2, reflected, unary
+from srcdiff.subscript import subscript
 from srcdiff.tape.value import TensorBase
 from srcdiff.torch_methods import TorchMethods
 
@@ -39,8 +40,7 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
 
     __hash__ = object.__hash__
 
-    def _bind(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return record.record(prim, operands, params, _getframe(1))
+    _bind = record.bind
 
     # ------------------------------------------------------------------------------------------------- as an array
 
@@ -73,7 +73,7 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
         return bool(np.any(np.equal(self._value, x._value if isinstance(x, TensorBase) else x)))
 
     def __getitem__(self, index: Any) -> Any:
-        return getitem(self, index)
+        return subscript(self, index)
 
     # -------------------------------------------------------------------------------------------------- NumPy's protocols
 
@@ -95,7 +95,13 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return call_function(func, args, kwargs)
+        if modes.place is not None:
+            return call_function(func, args, kwargs)
+        modes.place = _getframe(1)  # spares every primitive inside the search for the user's frame
+        try:
+            return call_function(func, args, kwargs)
+        finally:
+            modes.place = None
 
     # ----------------------------------------------------------------------------------------------------------- operators
 

@@ -23,7 +23,7 @@ from srcdiff.ops.structural import broadcast_to, cast
 def as_array(x: Any, dtype: Any = None) -> Any:
     """`x` as a Tensor or array, of the given dtype if one is given."""
     x = operand(x)
-    if not hasattr(x, "shape"):
+    if isinstance(x, (bool, int, float, complex)):
         x = np.asarray(x)
     return x if dtype is None or x.dtype == dtype else cast(x, dtype=np.dtype(dtype))
 

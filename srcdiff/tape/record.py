@@ -163,14 +163,17 @@ def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
     y_tensor = isinstance(y, TensorBase)
     x_edge = x._edge if x_tensor else None
     y_edge = y._edge if y_tensor else None
-    if x_edge is None and y_edge is None or not mode:
+    if x_edge is None and y_edge is None or not mode or prim.vjps is None:
         return plain(value, x_tensor and x._traced or y_tensor and y._traced)
     table = tables.get(id(frame.f_code))
     if table is None:
         table, frame = find_place(frame)
-    x_key = x._type if x_tensor else (type(x), x) if type(x) in _NUMBERS and x and x == x else operand_key(x)
-    y_key = y._type if y_tensor else (type(y), y) if type(y) in _NUMBERS and y and y == y else operand_key(y)
-    key = (frame.f_lasti, prim, x_key, y_key)
+    key = (
+        frame.f_lasti,
+        prim,
+        x._type if x_tensor else (type(x), x) if type(x) in _NUMBERS and x and x == x else operand_key(x),
+        y._type if y_tensor else (type(y), y) if type(y) in _NUMBERS and y and y == y else operand_key(y),
+    )
     site = table.get(key)
     if site is None:
         site = _missed(table, key, prim, (x, y), value, frame)
@@ -207,10 +210,10 @@ def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
 
 def operand_key(x: Any) -> Any:
     """What a site key holds of an operand that is no Tensor."""
-    if type(x) in SCALARS:
-        # 0.0 == -0.0 and nan != nan, hence the text
-        return (type(x), x if x and x == x else repr(x))
-    return (x.shape, x.dtype)
+    if type(x) is np.ndarray or type(x) not in SCALARS:
+        return (x.shape, x.dtype)
+    # 0.0 == -0.0 and nan != nan, hence the text
+    return (type(x), x if x and x == x else repr(x))
 
 
 def kept(x: Any) -> Any:
@@ -245,8 +248,46 @@ _PLAIN = frozenset({float, int, bool, complex, np.float64, np.float32, np.int64}
 # ----------------------------------------------------------------------------------------------------- any primitive
 
 
-def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], frame: Any) -> Any:
+def bind(tensor: Any, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `prim` on Tensors, arrays and numbers, and record it if any Tensor needs a gradient."""
+    if len(operands) == 1 and not prim.view and not prim.multi:
+        try:
+            value = prim.eval(tensor._value, **params)
+        except (TypeError, ValueError) as error:
+            raise explain(error, prim, operands) from error
+        edge = tensor._edge
+        mode = modes.recording
+        if edge is None or not mode or prim.vjps is None:
+            return plain(value, tensor._traced)
+        frame = modes.place or _getframe(2)
+        table = tables.get(id(frame.f_code))
+        if table is None:
+            table, frame = find_place(frame)
+        key = (frame.f_lasti, prim, tensor._type, *params.values())
+        site = table.get(key)
+        if site is None:
+            site = new_site(table, key, prim, operands, params, value, frame)
+        if site.out_type is None:
+            return plain(value, site.traced)
+        node = _new(site.node_class)
+        node.site = site
+        node.inputs = (edge,)
+        node.seq = next_seq()
+        out = _new(Tensor)
+        out._value = value
+        out._type = site.out_type
+        out._edge = node
+        if site.traced:
+            out._traced = True
+        node.saved = save(site, operands, out) if site.save_list else ()
+        if mode != 1:
+            finish(node, plain)
+        return out
+    return record(prim, operands, params, _getframe(2))
+
+
+def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], frame: Any) -> Any:
+    """The same for any number of operands; `frame` is the caller's, or one closer to the user's code."""
     needed = False
     values = []
     for o in operands:
@@ -264,7 +305,7 @@ def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], f
         raise explain(error, prim, operands) from error
     if not needed or not modes.recording or prim.vjps is None:
         return _wrap_plain(prim, operands, params, value)
-    out = _record(prim, operands, params, value, frame)
+    out = _record(prim, operands, params, value, modes.place or frame)
     if prim.view:
         make_view(out, prim, operands, params)
     return out
@@ -501,8 +542,8 @@ def regenerate(tensor: Any) -> None:
         tensor._edge = None
         tensor._type = aval(tensor._value.shape, tensor._value.dtype).types[2 * tensor._traced]
         return
-    if view.no_grad and not tensor._traced:
-        raise AutogradError(INDIRECT_NO_GRAD_MESSAGE)
+    if (view.no_grad or view.multi) and not tensor._traced:
+        raise AutogradError(forbidden_view(view, "its base or another view of its base has been"))
     for prim, dynamic, params in view.steps:
         value = prim.eval(current._value, *(d._value if isinstance(d, TensorBase) else d for d in dynamic), **params)
         current = note(prim, (current, *dynamic), params, np.asarray(value))
@@ -511,15 +552,20 @@ def regenerate(tensor: Any) -> None:
     tensor._traced = current._traced
 
 
-NO_GRAD_ADVICE = (
-    "with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-    "tracked) or both outside (if you want the inplace to be tracked)."
-)
-INDIRECT_NO_GRAD_MESSAGE = (
-    "A view was created in no_grad mode and its base or another view of its base has been modified inplace "
-    + NO_GRAD_ADVICE
-)
+def forbidden_view(view: View, modified: str) -> str:
+    """PyTorch's text for a view that may not be used once it (or what it is a view of) has been written."""
+    if view.no_grad:
+        return (
+            f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled. Given that this use "
+            "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+            "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
+            "you want the inplace to be tracked)."
+        )
+    return (
+        f"Output 0 of {view.multi} is a view and {modified} modified inplace. This view is the output of a function that "
+        "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+        "inplace operation by an out-of-place one."
+    )
 
 
 value_module._regenerate[:] = [regenerate]

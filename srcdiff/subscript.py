@@ -1,0 +1,95 @@
+"""`x[index]` on Tensors: the fast path for integers and slices, and when an index varies.
+
+An integer or slice is part of the site at first; after three different ones at a place it becomes a run-time value there, so that
+`W[i]` with a varying i shares one compiled backward. Slices of equal length at varying offsets do likewise.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from srcdiff.core.primitive import REGISTRY
+from srcdiff.functions import indexing
+from srcdiff.tape import record
+from srcdiff.tape.modes import modes
+from srcdiff.tape.node import next_seq
+from srcdiff.tape.site import find_place, tables
+
+_getframe = sys._getframe
+_new = object.__new__
+_getitem = REGISTRY["getitem"]
+
+
+def static_key(index: Any) -> Any:
+    """A hashable stand-in for an index of integers, slices, None and Ellipsis; None for any other."""
+    kind = type(index)
+    if kind is int:
+        return index
+    if kind is slice:
+        parts = (index.start, index.stop, index.step)
+        return (slice, parts) if all(p is None or type(p) is int for p in parts) else None
+    if kind is tuple:
+        keys = []
+        for part in index:
+            key = part if part is None or part is Ellipsis else static_key(part) if type(part) is not tuple else None
+            if key is None and part is not None:
+                return None
+            keys.append(key)
+        return tuple(keys)
+    return None
+
+
+def subscript(x: Any, index: Any) -> Any:
+    """`x[index]` for a Tensor x, called from its `__getitem__`."""
+    key = static_key(index)
+    if key is None or x._edge is None or not modes.recording:
+        return indexing.getitem(x, index)
+    frame = _getframe(2)
+    table = tables.get(id(frame.f_code))
+    if table is None:
+        table, frame = find_place(frame)
+    lasti = frame.f_lasti
+    site = table.get((lasti, _getitem, x._type, key))
+    if site is not None:
+        return _known(x, x._value[index], site, ())
+    if type(key) is int:
+        site = table.get((lasti, _getitem, x._type, int))
+        if site is not None:
+            return _known(x, x._value[index], site, (index,))
+    vary = table.varies((lasti, _getitem), key)
+    out = indexing.getitem(x, index, vary)
+    edge = out._edge
+    if edge is not None and edge.site.prim is _getitem:
+        if not vary:
+            table[lasti, _getitem, x._type, key] = edge.site
+        elif type(key) is int:
+            table[lasti, _getitem, x._type, int] = edge.site
+    return out
+
+
+def _known(x: Any, value: Any, site: Any, dynamic: tuple[Any, ...]) -> Any:
+    """The Tensor for `value`, at a site that is known."""
+    params = site.params
+    if not isinstance(value, np.ndarray) and not x._traced:
+        value = record.scalar_view(x, _getitem, dynamic, params, value)
+    node = _new(site.node_class)
+    node.site = site
+    node.inputs = (x._edge, None) if dynamic else (x._edge,)
+    node.seq = next_seq()
+    node.saved = dynamic if site.save_list else ()
+    out = _new(record.Tensor)
+    out._value = value
+    out._type = site.out_type
+    out._edge = node
+    if site.traced:
+        out._traced = True
+    if isinstance(value, np.ndarray):
+        record.make_view(out, _getitem, (x, *dynamic), params)
+    if modes.recording != 1:
+        record.finish(node, record.plain)
+    return out
+
+
