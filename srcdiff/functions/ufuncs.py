@@ -243,8 +243,8 @@ def register_scipy(ufunc: Any) -> bool:
     ufunc has imported.
     """
     name = ufunc.__name__
-    special, private = sys.modules.get("scipy.special"), sys.modules.get("scipy.special._ufuncs")
-    if ufunc is not getattr(special, name, None) and ufunc is not getattr(private, name, None):
+    modules = (sys.modules.get("scipy.special"), sys.modules.get("scipy.special._ufuncs"))
+    if not any(ufunc is getattr(module, name, None) for module in modules):
         return False
     if name == "sici":
         UFUNC_FUNCTIONS[ufunc] = _sine_and_cosine_integral

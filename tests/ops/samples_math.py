@@ -306,65 +306,7 @@ NEURAL = {
     "log_softmax": along(real, sample(array(0.0, 800.0), axis=0)),
 }
 
-
-def of_order(*orders: Any, draw: Drawer | None = None) -> list[Sample]:
-    """Each order with a vector, and all of them with a matrix."""
-    made = [sample(order, draw or positive(3)) for order in orders]
-    return [*made, sample(np.array(orders)[:, None], draw or positive(3))]
-
-
-SCIPY = {
-    **{name: unary(positive) for name in ("erfcx", "dawsn", "exp1", "expi", "exp10", "cosm1", "entr", "gamma")},
-    **{name: unary(positive) for name in ("j0", "j1", "y0", "y1", "i1", "k0", "k1", "i0e", "i1e", "k0e", "k1e")},
-    **{name: of_order(0, 1, 2) for name in ("expn", "yn", "kn")},
-    **{name: of_order(0.0, 0.5, 2.0) for name in ("jv", "yv", "iv", "kv", "ive", "kve")},
-    **{name: of_order(0, 1, 4, draw=real(3, low=-1.0, high=1.0)) for name in ("eval_legendre", "eval_chebyt")},
-    **{name: of_order(0, 1, 4, draw=real(3, low=-1.0, high=1.0)) for name in ("eval_chebyu", "eval_laguerre")},
-    "eval_hermite": of_order(0, 1, 4, draw=real(3)),
-    "eval_gegenbauer": [sample(n, 1.5, real(3, low=-1.0, high=1.0)) for n in (0, 1, 4)],
-    "eval_genlaguerre": [sample(n, 1.5, real(3)) for n in (0, 1, 4)],
-    "erfcinv": unary(between(0.1, 1.9)),
-    "ndtri": unary(between(0.1, 0.9)),
-    "sine_integral": unary(positive, sample(array(0.0))),
-    "cosine_integral": unary(positive),
-    "exprel": unary(real, sample(array(0.0, 1e-4, -0.01, 2.0))),
-    "spence": unary(positive, sample(array(1.0, 1.0001, 0.99, 2.0))),
-    "ellipk": unary(between(-1.0, 0.8), sample(array(0.0, 1e-4, -0.01))),
-    "ellipe": unary(between(-1.0, 0.8), sample(array(0.0, 1e-4, -0.01))),
-    "loggamma": unary(positive),
-    "gammasgn": tests(real(3)),
-    "zeta": of_order(2.0, 3.5),
-    **{name: binary(positive) for name in ("beta", "betaln", "poch", "rel_entr", "kl_divergence", "xlog1py")},
-    "binom": [sample(real(3, low=3.1, high=4.0), positive(3)), sample(real(2, 1, low=3.1, high=4.0), positive(3))],
-    "gammainc": of_order(0.7, 2.5),
-    "gammaincc": of_order(0.7, 2.5),
-    "betainc": [sample(1.5, 0.7, real(3, low=0.1, high=0.9)), sample(positive(3), 2.0, real(2, 3, low=0.1, high=0.9))],
-    "huber": [sample(0.71, apart(5)), sample(positive(3), apart(2, 3)), sample(array(1.0), array(1.0), smooth=False)],
-    "boxcox": binary(positive, real, sample(positive(3), np.zeros(3)), sample(positive(3), 0.5)),
-    "hyp0f1": of_order(0.7, 2.0),
-    "hyp1f1": [sample(1.5, 2.5, real(3)), sample(positive(3), 2.0, real(3))],
-    "hyp2f1": [sample(1.5, 0.5, 2.5, real(3, low=-0.5, high=0.5))],
-    "lambertw": [sample(positive(3), 0, 1e-8), sample(cplx(3), 0, 1e-8), sample(cplx(3), 1, 1e-8)],
-}
-
-STRUCTURAL = {
-    "cast": [
-        sample(real(2, 3), dtype=np.dtype("f4"), smooth=False),
-        sample(real(), dtype=np.dtype("c16")),
-        sample(cplx(2), dtype=np.dtype("c8"), smooth=False),
-        sample(ints(2), dtype=np.dtype("f8")),
-    ],
-    "reshape": [sample(real(2, 3), shape=(3, 2)), sample(real(), shape=(1, 1)), sample(real(0, 2), shape=(0,))],
-    "transpose": [sample(real(2, 3, 4), axes=(1, 2, 0)), sample(cplx(2, 3), axes=(1, 0)), sample(real(), axes=())],
-    "broadcast_to": [sample(real(3, 1), shape=(2, 3, 4)), sample(real(), shape=(2,)), sample(real(1), shape=(0,))],
-    "sum_to": [sample(real(2, 3, 4), shape=(3, 1)), sample(real(2), shape=()), sample(real(0), shape=(1,))],
-    "stop_gradient": [sample(real(2))],
-    "identity": [sample(real(2)), sample(cplx(2))],
-}
-
 SAMPLES: dict[str, list[Sample]] = {
-    **STRUCTURAL,
-    **SCIPY,
     **ARITHMETIC,
     **COMPARISON,
     **POWERS,
