@@ -74,6 +74,13 @@ class Index:
         """Whether NumPy gives a view: no part is an array."""
         return not any(type(part) is Truth or (type(part) is Dynamic and part.array) for part in self.parts)
 
+    def selects_all(self, shape: Shape) -> bool:
+        """Whether it gives an array of that shape as it is: only full slices and ellipses."""
+        return all(
+            part is Ellipsis or (type(part) is Slice and range(n)[_restore(part, ())] == range(n))
+            for part, n in zip(self.parts, (*shape, 0), strict=False)
+        ) and (Ellipsis not in self.parts[:-1])
+
     @property
     def label(self) -> str:
         """PyTorch's name for the operation: that of the last part that selects something."""
@@ -144,12 +151,12 @@ def expand_ellipsis(parts: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
 
 def window(axis: int, start: int, stop: int) -> Index:
     """The index of `start:stop` along one axis."""
-    return Index((*(FULL,) * axis, Slice(start, stop, None)), True)
+    return Index((*(FULL,) * axis, Slice(start, stop, None)), axis > 0)
 
 
 def at(axis: int, k: int) -> Index:
     """The index of position k along one axis."""
-    return Index((*(FULL,) * axis, k), True)
+    return Index((*(FULL,) * axis, k), axis > 0)
 
 
 def _restore(part: Any, dynamic: tuple[Any, ...]) -> Any:

@@ -18,7 +18,7 @@ from srcdiff.ops.structural import cast
 def flip(m: Any, axis: Any = None) -> Any:
     m = arrayed(m)
     axes = tuple(range(m.ndim)) if axis is None else tuple(sorted(as_axes(axis, m.ndim)))
-    return ops.flip(m, axis=axes)
+    return ops.flip(m, axis=axes[0] if len(axes) == 1 else axes)
 
 
 @implements(np.fliplr)
@@ -58,21 +58,25 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     where = tuple(as_axis(int(k), a.ndim) for k in axes)
-    return ops.roll(a, shift=tuple(int(s) for s in shifts), axis=where)
+    return _rolled(a, tuple(int(s) for s in shifts), where)
+
+
+def _rolled(x: Any, shift: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    return ops.roll(x, shift=shift[0], axis=axes[0]) if len(axes) == 1 else ops.roll(x, shift=shift, axis=axes)
 
 
 @implements(np.fft.fftshift)
 def fftshift(x: Any, axes: Any = None) -> Any:
     x = arrayed(x)
     where = tuple(range(x.ndim)) if axes is None else as_axes(axes, x.ndim)
-    return ops.roll(x, shift=tuple(x.shape[k] // 2 for k in where), axis=where)
+    return _rolled(x, tuple(x.shape[k] // 2 for k in where), where)
 
 
 @implements(np.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
     x = arrayed(x)
     where = tuple(range(x.ndim)) if axes is None else as_axes(axes, x.ndim)
-    return ops.roll(x, shift=tuple(-(x.shape[k] // 2) for k in where), axis=where)
+    return _rolled(x, tuple(-(x.shape[k] // 2) for k in where), where)
 
 
 # ------------------------------------------------------------------------------------------------- diagonals, triangles

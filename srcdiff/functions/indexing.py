@@ -56,7 +56,7 @@ def _wrapped(indices: Any, n: int, mode: str) -> Any:
 def along_axis(indices: Any, axis: int) -> tuple[Index, tuple[Any, ...]]:
     """The index that puts an integer or an array of integers at an axis."""
     if type(indices) is int:
-        return Index((*(FULL,) * axis, indices), True), ()
+        return Index((*(FULL,) * axis, indices), axis > 0), ()
     part = Dynamic(0)
     parts = (*(FULL,) * axis, part)
     return Index(parts, axis > 0, indices.size <= 1), (indices,)

@@ -24,6 +24,8 @@ def parts_of(arrays: Any) -> list[Any]:
 
 def _cast_parts(parts: list[Any], dtype: Any, casting: Any) -> list[Any]:
     """The parts in the dtype asked for; TypeError where `casting` forbids that, as in NumPy."""
+    if dtype is None and casting == "same_kind":
+        return parts
     target = np.dtype(dtype) if dtype is not None else np.result_type(*(part.dtype for part in parts))
     for part in parts:
         if not np.can_cast(part.dtype, target, casting):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -105,12 +106,18 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a, b = arrayed(a), arrayed(b)
     if not a.ndim or not b.ndim:
         raise ValueError("At least one array has zero dimension")
-    a, b = (moveaxis(x, as_axis(k, x.ndim), -1) for x, k in ((a, axisa), (b, axisb)))
+    a, b = _at_end(a, axisa), _at_end(b, axisb)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if a.shape[-1] == 2 or b.shape[-1] == 2:
         raise UnsupportedError("cross: vectors with two components are not supported (NumPy has deprecated them)")
-    return moveaxis(ops.cross(a, b), -1, axisc)
+    made = ops.cross(a, b)
+    return made if as_axis(axisc, made.ndim) == made.ndim - 1 else moveaxis(made, -1, axisc)
+
+
+def _at_end(x: Any, axis: int) -> Any:
+    """`x` with an axis moved to the end."""
+    return x if as_axis(axis, x.ndim) == x.ndim - 1 else moveaxis(x, axis, -1)
 
 
 @implements(np.linalg.cross)
@@ -124,9 +131,10 @@ def vector_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     """Products of vectors along an axis, the first conjugated."""
     x1, x2 = arrayed(x1), arrayed(x2)
-    if axis != -1:
-        x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
-    if not x1.ndim or not x2.ndim or x1.shape[-1] != x2.shape[-1]:
+    if not x1.ndim or not x2.ndim:
+        raise ValueError("vecdot: the arguments are arrays of vectors, not numbers")
+    x1, x2 = _at_end(x1, axis), _at_end(x2, axis)
+    if x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"vecdot: the vectors of {tuple(x1.shape)} and {tuple(x2.shape)} have different lengths")
     product = conj(x1) * x2
     return sum(product, axis=(product.ndim - 1,), keepdims=False)
@@ -195,7 +203,8 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return spec if out is None else f"{spec}->{text(out)}", xs
 
 
-def explicit(spec: str, shapes: list[tuple[int, ...]]) -> str:
+@lru_cache(maxsize=1024)
+def explicit(spec: str, shapes: tuple[tuple[int, ...], ...]) -> str:
     """The subscripts with an output and without ellipses; ValueError for what NumPy would refuse."""
     spec = spec.replace(" ", "")
     given, arrow, out = spec.partition("->")
@@ -234,7 +243,7 @@ def einsum(
         text, xs = operands[0], [arrayed(x) for x in operands[1:]]
     else:
         text, xs = _from_lists(operands)
-    shapes = [tuple(x.shape) for x in xs]
+    shapes = tuple(tuple(x.shape) for x in xs)
     spec = explicit(text, shapes)
     if dtype is not None:
         target = np.dtype(dtype)

@@ -6,6 +6,7 @@ before. As in NumPy a letter of size 1 in one operand broadcasts against its siz
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,18 @@ from srcdiff.ops.shaping import diagonal_scatter
 from srcdiff.ops.structural import broadcast_to, reshape, sum_to
 
 Sizes = dict[str, int]
+Shapes = tuple[tuple[int, ...], ...]
 
 
+@lru_cache(maxsize=1024)
 def letters(spec: str) -> tuple[list[str], str]:
     """The letters of each operand, and of the result."""
     given, out = spec.split("->")
     return given.split(","), out
 
 
-def sizes_of(spec: str, shapes: list[tuple[int, ...]]) -> Sizes:
+@lru_cache(maxsize=1024)
+def sizes_of(spec: str, shapes: Shapes) -> Sizes:
     """The size of each letter; ShapeError where two sizes differ and neither is 1."""
     sizes: Sizes = {}
     for given, shape in zip(letters(spec)[0], shapes, strict=True):
@@ -42,7 +46,7 @@ def sizes_of(spec: str, shapes: list[tuple[int, ...]]) -> Sizes:
     return sizes
 
 
-def work(spec: str, shapes: list[tuple[int, ...]]) -> int:
+def work(spec: str, shapes: Shapes) -> int:
     """The number of products a single loop over all letters takes."""
     total = 1
     for size in sizes_of(spec, shapes).values():
@@ -50,26 +54,27 @@ def work(spec: str, shapes: list[tuple[int, ...]]) -> int:
     return total
 
 
-def plan(spec: str, shapes: list[tuple[int, ...]]) -> bool:
+@lru_cache(maxsize=1024)
+def plan(spec: str, shapes: Shapes) -> bool:
     """Whether splitting into pairwise products pays: below some thousand products a single loop is faster."""
     return len(shapes) > 1 and work(spec, shapes) > 10_000
 
 
 def _contracted(*xs: Aval, spec: str, optimize: Any) -> Aval:
-    sizes = sizes_of(spec, [x.shape for x in xs])
+    sizes = sizes_of(spec, tuple(tuple(x.shape) for x in xs))
     return aval(tuple(sizes[c] for c in letters(spec)[1]), np.result_type(*(x.dtype for x in xs)))
 
 
 def _rule(k: int, ct: Any, out: Any, *xs: Any, spec: str, optimize: Any) -> Any:
     given, result = letters(spec)
-    sizes = sizes_of(spec, [x.shape for x in xs])
+    sizes = sizes_of(spec, tuple(tuple(x.shape) for x in xs))
     others = [j for j in range(len(xs)) if j != k]
     target = given[k]
     distinct = "".join(dict.fromkeys(target))
     known = "".join(c for c in distinct if c in result or any(c in given[j] for j in others))
     adjoint = ",".join([result, *(given[j] for j in others)]) + "->" + known
     operands = [ct, *(conj(xs[j]) for j in others)]
-    shapes = [tuple(x.shape) for x in operands]
+    shapes = tuple(tuple(x.shape) for x in operands)
     made = einsum(*operands, spec=adjoint, optimize=optimize if optimize is False else plan(adjoint, shapes))
     # a letter that only this operand has was summed: every element gets the same
     made = reshape(made, shape=tuple(made.shape[known.index(c)] if c in known else 1 for c in distinct))

@@ -67,13 +67,17 @@ copy: Primitive = linear(
 
 # ------------------------------------------------------------------------------------------------------------- moving
 
+def _negative(shift: Any) -> Any:
+    return tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
+
+
 flip: Primitive = linear(
     "flip", "x", "np.flip(x, axis)", lambda ct, out, x, *, axis: flip(ct, axis=axis), infer=_same, params="axis",
     view=True,
 )  # fmt: skip
 roll: Primitive = linear(
     "roll", "x", "np.roll(x, shift, axis)",
-    lambda ct, out, x, *, shift, axis: roll(ct, shift=tuple(-s for s in shift), axis=axis),
+    lambda ct, out, x, *, shift, axis: roll(ct, shift=_negative(shift), axis=axis),
     infer=_same, params="shift axis",
 )  # fmt: skip
 
