@@ -13,8 +13,8 @@ from srcdiff.functions.indexing import getitem, index_of
 from srcdiff.functions.indexing import put_along_axis as put_along_axis_
 from srcdiff.functions.ufuncs import UFUNC_METHODS
 from srcdiff.index import Dynamic, Index
-from srcdiff.inplace.rules import WriteDTypeError, check_selected, guard, refuse_plain
-from srcdiff.inplace.write import overwrite, store, write
+from srcdiff.inplace.rules import WriteDTypeError, refuse_plain
+from srcdiff.inplace.write import copy_into, store, write
 from srcdiff.tape.value import TensorBase
 
 
@@ -33,8 +33,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if where is not True:
         where = np.asarray(plain(where))
         src = REGISTRY["where"](where, src, dst)
-    check_selected(src, dst._value.shape, True)
-    overwrite(dst, np.asarray(src) if not isinstance(src, TensorBase) else src, guard(dst, src), "=CopyBackwards")
+    copy_into(dst, src)
 
 
 # ----------------------------------------------------------------------------------------------- positions of elements
@@ -164,10 +163,10 @@ def _turns(static: Index, dynamic: tuple[Any, ...], shape: tuple[int, ...]) -> l
     positions = np.arange(int(np.prod(shape))).reshape(shape)[static(*dynamic)].ravel()
     order = np.argsort(positions, kind="stable")
     ordered = positions[order]
-    first = np.r_[True, ordered[1:] != ordered[:-1]]
+    first = np.concatenate(([True], ordered[1:] != ordered[:-1]))
     start = np.flatnonzero(first)
     turn = np.empty(positions.size, int)
-    turn[order] = np.arange(positions.size) - np.repeat(start, np.diff(np.r_[start, positions.size]))
+    turn[order] = np.arange(positions.size) - np.repeat(start, np.diff([*start, positions.size]))
     entries = [np.flatnonzero(turn == k) for k in range(int(turn.max(initial=-1)) + 1)]
     return [(np.unravel_index(positions[chosen], shape), chosen) for chosen in entries]
 

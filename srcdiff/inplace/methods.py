@@ -14,8 +14,8 @@ from srcdiff.functions.dispatch import FUNCTIONS, operand, plain
 from srcdiff.functions.indexing import index_of
 from srcdiff.index import FULL, Dynamic, Index
 from srcdiff.inplace.functions import fill_diagonal, put
-from srcdiff.inplace.rules import WriteDTypeError, check_selected, guard
-from srcdiff.inplace.write import overwrite, store, update
+from srcdiff.inplace.rules import WriteDTypeError, guard
+from srcdiff.inplace.write import copy_into, overwrite, store, update
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.tape.value import TensorBase
 
@@ -213,9 +213,7 @@ class WritingMethods(TensorBase):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Take over the (broadcast) values of another tensor; gradients flow to it."""
-        src = operand(src)
-        check_selected(src, self._value.shape, True)
-        return _filled(self, src, "=CopyBackwards")
+        return copy_into(self, operand(src))
 
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with normal random numbers."""
@@ -275,12 +273,14 @@ class WritingMethods(TensorBase):
 
     def index_add_(self, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """Add the slices of `source` to the slices at `index`; repeated ones add up."""
-        store(self, *_slices(self, dim, index), _scaled(operand(source), alpha), add=True, label="IndexAdd")
+        source = _scaled(operand(source), alpha)
+        store(self, *_slices(self, dim, index, source, "index_add_"), source, add=True, label="IndexAdd")
         return self
 
     def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
         """Replace the slices at `index` by those of `source`."""
-        store(self, *_slices(self, dim, index), operand(source), label="IndexCopy")
+        source = operand(source)
+        store(self, *_slices(self, dim, index, source, "index_copy_"), source, label="IndexCopy")
         return self
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
@@ -349,8 +349,10 @@ def _head(counts: tuple[int, ...]) -> Index:
     return Index(tuple(type(FULL)(None, n, None) for n in counts), len(counts) > 1)
 
 
-def _slices(x: TensorBase, dim: int, index: Any) -> tuple[Index, tuple[Any, ...]]:
-    """The index of slices along an axis."""
+def _slices(
+    x: TensorBase, dim: int, index: Any, source: Any = None, name: str = ""
+) -> tuple[Index, tuple[Any, ...]]:
+    """The index of slices along an axis; `source`, if given, must have as many."""
     if not -x._value.ndim <= dim < max(x._value.ndim, 1):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-x._value.ndim}, {x._value.ndim - 1}], but got {dim})"
@@ -359,6 +361,11 @@ def _slices(x: TensorBase, dim: int, index: Any) -> tuple[Index, tuple[Any, ...]
     if where.dtype.kind not in "iu":
         raise AutogradError(f"index must be a tensor of integers, not of {where.dtype}")
     axis = dim % max(x._value.ndim, 1)
+    width = source.shape[axis] if source is not None and axis < source.ndim else 1
+    if source is not None and width != where.size:
+        raise AutogradError(
+            f"{name}(): Number of indices ({where.size}) should be equal to source.size(dim): ({width}), for dim: {axis}"
+        )
     return Index((*(FULL,) * axis, Dynamic(0)), axis > 0, where.size <= 1), (where,)
 
 

@@ -14,7 +14,7 @@ from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import operand
 from srcdiff.functions.indexing import index_of
 from srcdiff.inplace.rules import guard
-from srcdiff.inplace.write import store, update
+from srcdiff.inplace.write import copy_into, store, update
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import acceptable
@@ -76,8 +76,13 @@ class WritingOperators(TensorBase):
         """Write selected elements, as NumPy does; the gradient of what was overwritten is zero."""
         if self._traced and not isinstance(self._value, np.ndarray):
             raise TypeError(f"'numpy.{self._value.dtype.name}' object does not support item assignment")
+        if not isinstance(value, TensorBase):
+            value = operand(value)
         static, dynamic = index_of(self, index)
-        store(self, static, dynamic, value if isinstance(value, TensorBase) else operand(value))
+        if static.selects_all(self._value.shape):
+            copy_into(self, value)
+        else:
+            store(self, static, dynamic, value)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of a Tensor cannot be deleted")

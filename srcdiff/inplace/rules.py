@@ -13,17 +13,11 @@ from srcdiff.dtypes import default_dtype
 from srcdiff.errors import AutogradError, DTypeError, GradientLostError, ShapeError
 from srcdiff.origin import where
 from srcdiff.tape.modes import modes
-from srcdiff.tape.record import NO_GRAD_ADVICE
+from srcdiff.tape.record import forbidden_view
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
-_NO_GRAD = "A view was created in no_grad mode and is being modified inplace " + NO_GRAD_ADVICE
-_MULTI = (
-    "Output {k} of {name} is a view and is being modified inplace. This view is the output of a function that returns "
-    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace "
-    "operation by an out-of-place one."
-)
 _INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
     "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -65,13 +59,8 @@ def guard(target: TensorBase, *operands: Any) -> bool:
     if root._traced:
         return True
     if view is not None:
-        if view.no_grad:
-            # as in PyTorch, a view that knows nothing of a leaf's gradient may be written
-            if not arriving and root._requires and not target._requires:
-                return False
-            raise AutogradError(_NO_GRAD)
-        if view.multi:
-            raise AutogradError(_MULTI.format(k=0, name=view.multi))
+        if view.no_grad or view.multi:
+            raise AutogradError(forbidden_view(view, "is being"))
         if root._requires:
             raise AutogradError("a view of " + _LEAF)
     if target._requires:

@@ -13,6 +13,7 @@ from weakref import ref
 
 import numpy as np
 
+from srcdiff.aval import SCALARS
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.index import Dynamic, Index
 from srcdiff.inplace.rules import check_fits, check_selected, guard
@@ -23,6 +24,7 @@ from srcdiff.tape.storage import Cell, storage_of
 from srcdiff.tape.value import TensorBase, View
 
 WHOLE = Index((Ellipsis,), False)
+COPY = "=CopyBackwards"
 _COPY_SLICES = node_class("=CopySlices")
 
 
@@ -100,17 +102,26 @@ def overwrite(target: TensorBase, result: Any, needed: bool, label: str = "") ->
 def _fresh(target: TensorBase, result: Any, label: str) -> Any:
     """`result` as a Tensor of the target's shape and dtype, with a node of its own."""
     array = target._value
-    if not isinstance(result, TensorBase) or result._edge is None:
-        # nothing of the old value remains, but what depended on it still gets its zero gradient
-        made = note(REGISTRY["index_set"], (target, np.asarray(_value(result))), {"index": WHOLE}, array)
+    copied = label == COPY
+    constant = not isinstance(result, TensorBase) or result._edge is None
+    if constant or (copied and target._edge is not None and not target._traced):
+        # nothing of the old value remains, but as in PyTorch what it depended on still gets its zero gradient
+        made = note(REGISTRY["index_set"], (target, result if not constant else _constant(result)), {"index": WHOLE}, array)
         return relabel(made, label or "IndexPut")
-    if result._storage is not None or label == "=CopyBackwards":
-        result = relabel(note(REGISTRY["identity"], (result,), {}, result._value), "=CopyBackwards")
+    if copied or result._storage is not None:
+        result = relabel(note(REGISTRY["identity"], (result,), {}, result._value), COPY)
     if result._value.shape != array.shape:
         result = note(REGISTRY["broadcast_to"], (result,), {"shape": array.shape}, array.astype(result._value.dtype))
     if result._value.dtype != array.dtype:
         result = note(REGISTRY["cast"], (result,), {"dtype": array.dtype}, array)
     return relabel(result, label) if label else result
+
+
+def copy_into(target: TensorBase, src: Any) -> TensorBase:
+    """`target[...] = src`, recorded as PyTorch's `copy_`, or its `fill_` for a number."""
+    check_selected(src, target._value.shape, True)
+    overwrite(target, src, guard(target, src), "Fill" if type(src) in SCALARS else COPY)
+    return target
 
 
 # ------------------------------------------------------------------------------------------------------ selected elements
@@ -142,7 +153,7 @@ def store(target: TensorBase, static: Index, dynamic: tuple[Any, ...], value: An
     if not needed:
         return
     if not isinstance(value, TensorBase):
-        value = _steady(given, array.dtype)
+        value = _constant(given, array.dtype)
     elif len(given.shape) > len(shape):
         value = REGISTRY["reshape"](value, shape=given.shape[len(given.shape) - len(shape) :])
     params = {"index": static, "unique": static.unique} if add else {"index": static}
@@ -150,9 +161,10 @@ def store(target: TensorBase, static: Index, dynamic: tuple[Any, ...], value: An
     attach(target, relabel(new, label), slices=basic and not add and not label)
 
 
-def _steady(value: Any, dtype: np.dtype[Any]) -> Any:
+def _constant(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
     """A value without gradient as the tape keeps it: 0 and 1 by themselves, other numbers as arrays, so that a number that
     changes from one write to the next does not look like another operation."""
+    value = _value(value)
     if type(value) in (int, float) and value in (0, 1):
         return value
     return np.asarray(value, dtype if not hasattr(value, "dtype") else None)
@@ -247,4 +259,4 @@ def _value(x: Any) -> Any:
     return x._value if isinstance(x, TensorBase) else x
 
 
-__all__ = ["WHOLE", "attach", "overwrite", "plain", "relabel", "store", "update", "write"]
+__all__ = ["COPY", "WHOLE", "attach", "copy_into", "overwrite", "plain", "relabel", "store", "update", "write"]

@@ -20,6 +20,10 @@ class Cell:
 
     __slots__ = ("__weakref__", "array", "storage", "version", "written")
 
+    #: set by the write that made the value stale: where it happened, and code object and instruction of it
+    storage: Storage
+    written: Any
+
     def __init__(self, array: Any, version: int = 0) -> None:
         self.array = array
         self.version = version

@@ -12,6 +12,7 @@ State, most of it with defaults on the class so that a result costs three assign
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,7 @@ class TensorBase(Operand):
 
     _value: Any
     _type: TensorType
+    _edge: Edge
     _storage: Storage | None = None
     _cell: Cell | None = None
     _view: View | None = None
@@ -81,7 +83,7 @@ class TensorBase(Operand):
     def _array(self) -> np.ndarray[Any, Any]:
         """The ndarray. An eager 0-d result held as a NumPy scalar becomes an array for good; a traced one remains what it
         is for NumPy, a value that `+=` does not change for others who hold it."""
-        value = self._value
+        value: np.ndarray[Any, Any] = self._value
         if isinstance(value, np.ndarray):
             return value
         return np.asarray(value) if self._traced else self.materialise()
@@ -98,10 +100,8 @@ class TensorBase(Operand):
     def forget_place(self) -> None:
         """Have `_edge` and `_type` worked out again on their next use."""
         self.__dict__.pop("_type", None)
-        try:
+        with suppress(AttributeError):
             del self._edge
-        except AttributeError:
-            pass
 
 
 def from_view(tensor: TensorBase) -> None:
