@@ -10,6 +10,12 @@ import pytest
 from srcdiff.index import Index, split
 
 
+def shape_of(given: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what an index selects."""
+    index, dynamic = split(given, shape)
+    return index.shape(shape, *map(np.shape, dynamic))
+
+
 def draw_part(rng: np.random.Generator, n: int) -> Any:
     """One part of an index for an axis of about n elements; it need not be valid."""
 
@@ -34,7 +40,8 @@ def draw_index(rng: np.random.Generator) -> tuple[Any, Any]:
     """An array and an index for it."""
     shape = tuple(int(n) for n in rng.integers(1, 5, size=rng.integers(0, 5)))
     x = np.arange(np.prod(shape, dtype=int)).reshape(shape)
-    parts = tuple(draw_part(rng, int(rng.choice(shape)) if shape else 2) for _ in range(rng.integers(0, len(shape) + 2)))
+    count = int(rng.integers(0, len(shape) + 2))
+    parts = tuple(draw_part(rng, int(rng.choice(shape)) if shape else 2) for _ in range(count))
     return x, parts[0] if len(parts) == 1 and rng.random() < 0.5 else parts
 
 
@@ -54,7 +61,7 @@ def test_split_then_restore_selects_what_numpy_selects_in_the_shape_foretold(var
         assert index.shape(x.shape, *map(np.shape, dynamic)) == np.shape(want)
         assert isinstance(hash(index), int)
         assert not index.unique or len(np.unique(got)) == got.size
-        assert not index.basic or np.shares_memory(x[(*np.index_exp[index(*dynamic)], ...)], x) or got.size == 0
+        assert index.basic or not np.shares_memory(got, x)
         valid += 1
     assert valid > 2000
 
@@ -100,8 +107,7 @@ def test_true_is_not_one() -> None:
 )
 def test_what_numpy_refuses_is_refused(given: Any, shape: tuple[int, ...]) -> None:
     with pytest.raises(IndexError):
-        index, dynamic = split(given, shape)
-        index.shape(shape, *map(np.shape, dynamic))
+        shape_of(given, shape)
 
 
 def test_a_bare_index_is_not_a_tuple() -> None:
