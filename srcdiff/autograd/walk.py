@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.autograd.formula import logistic_step
 from srcdiff.autograd.hooks import after_node, before_node
 from srcdiff.autograd.step import record_step, run_step
 from srcdiff.errors import AutogradError
@@ -61,6 +62,12 @@ def walk(
                     arriving.append((node, ct))
                 continue
             if wanted is not None and not _leads_on(node, needed):
+                continue
+            known = None if create_graph or marked else logistic_step(node, ct)
+            if known is not None:
+                _add(pending, *known)
+                if not retain:
+                    node.saved = None
                 continue
             results = _run(node, ct, step, create_graph)
             if marked:

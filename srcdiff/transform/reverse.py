@@ -32,7 +32,11 @@ def active_nodes(nodes: Sequence[Node], wrt: Collection[Node]) -> set[Node]:
     """The nodes whose value depends on `wrt` through differentiable types."""
     active: set[Node] = set(wrt)
     for node in nodes:
-        if node not in active and any(operand in active for operand in node.operands) and _carries(node.aval):
+        if node in active or node.prim is None or not _carries(node.aval):
+            continue
+        if node.prim.name != "item" and node.prim.vjps is None:
+            continue
+        if any(operand in active for operand in node.operands):
             active.add(node)
     return active
 
