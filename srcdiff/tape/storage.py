@@ -57,9 +57,9 @@ class Storage:
         """The tensors on this memory that are alive."""
         return [t for t in (r() for r in self.aliases) if t is not None]
 
-    def before_write(self, snapshot: bool) -> None:
-        """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write."""
-        place = None
+    def before_write(self, snapshot: bool, place: Any = None) -> None:
+        """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write, whose
+        place in the user's code is looked for if it is not given."""
         for r in self.cells:
             cell = r()
             if cell is None:
