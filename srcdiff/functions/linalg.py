@@ -259,8 +259,8 @@ def eigvals(a: Any) -> Any:
 def _p_norm(x: Any, p: float, axis: int, keepdims: bool) -> Any:
     """The p-norm along one axis; where it is 0 so is its gradient."""
     total = np.sum(np.abs(x) ** p, axis=axis, keepdims=keepdims)
-    zero = np.equal(plain(total), 0)
-    return np.where(zero, 0.0, np.where(zero, 1.0, total) ** (1.0 / p)) if np.any(zero) else total ** (1.0 / p)
+    zero = np.equal(total, 0.0)
+    return np.where(zero, 0.0, np.where(zero, 1.0, total) ** (1.0 / p))
 
 
 def _along(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
@@ -272,8 +272,8 @@ def _along(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     if ord == -np.inf:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     if ord == 0:
-        made = np.sum(plain(x) != 0, axis=axis, keepdims=keepdims)
-        return like(made.astype(ops.real_dtype(np.dtype(x.dtype))), x)
+        made = np.sum(np.not_equal(x, 0), axis=axis, keepdims=keepdims)
+        return cast(made, dtype=ops.real_dtype(np.dtype(x.dtype)))
     if ord == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
     if isinstance(ord, str):

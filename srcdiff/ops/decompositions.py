@@ -77,15 +77,15 @@ def _qr(ct: Any, out: Any, x: Any) -> Any:
     m, n = x.shape[-2:]
     if m >= n:
         return _qr_tall(gq, gr, q, r)
-    # x = [a, b], r = [u, v]: a = q u is the tall case, and v = q^H b
-    front = tuple(range(x.ndim - 1))
-    b = take_at_window(x, len(front), m, n)
-    gu = gv = None
+    # x = [a, b] and r = [u, v] with as many columns in a as rows: a = q u is the tall case, and v = q^H b
+    last = x.ndim - 1
+    v = take_at_window(r, last, m, n)
+    gu, gv = None, where(False, v, 0.0)
     if gr is not None:
-        gu, gv = take_at_window(gr, len(front), 0, m), take_at_window(gr, len(front), m, n)
-        gq = add(gq, b @ adjoint(gv))
-    ga = _qr_tall(gq, gu, q, take_at_window(r, len(front), 0, m))
-    return concatenate(ga, q @ gv if gv is not None else where(False, b, 0.0), axis=len(front))
+        gu, gv = take_at_window(gr, last, 0, m), take_at_window(gr, last, m, n)
+        gq = add(gq, q @ v @ adjoint(gv))
+    ga = _qr_tall(gq, gu, q, take_at_window(r, last, 0, m))
+    return concatenate(ga, q @ gv, axis=last)
 
 
 def _qr_tall(gq: Any, gr: Any, q: Any, r: Any) -> Any:
@@ -99,7 +99,7 @@ def _qr_tall(gq: Any, gr: Any, q: Any, r: Any) -> Any:
 
 #: mode "reduced"
 qr: Primitive = primitive(
-    "qr", "x", "np.linalg.qr(x)", [_qr], infer=_qr_shapes, multi=True, saves=["x out"], label="LinalgQr"
+    "qr", "x", "np.linalg.qr(x)", [_qr], infer=_qr_shapes, multi=True, saves=["out"], label="LinalgQr"
 )
 
 

@@ -16,7 +16,7 @@ from srcdiff.core.builder import item
 from srcdiff.core.primitive import Primitive
 from srcdiff.errors import ShapeError
 from srcdiff.ops.elementwise import conj, equal, imag, where
-from srcdiff.ops.families import bilinear, broadcast_shapes, nondiff, primitive, reduced_shape, result_dtype
+from srcdiff.ops.families import bilinear, broadcast_shapes, primitive, reduced_shape, result_dtype
 from srcdiff.ops.reductions import sum
 from srcdiff.ops.shaping import tril, triu
 from srcdiff.ops.structural import expand, inverse, reshape, swap, transpose
@@ -299,9 +299,3 @@ norm: Primitive = primitive(
 
 def _inexact(dtype: Any) -> Any:
     return dtype if dtype.kind in "fc" else np.dtype(float)
-
-
-matrix_rank: Primitive = nondiff(
-    "matrix_rank", "x", "np.linalg.matrix_rank(x, rtol)", params="rtol",
-    infer=lambda x, *, rtol: aval(x.shape[:-2], np.dtype(np.intp)), reason="a rank is an integer",
-)  # fmt: skip

@@ -150,7 +150,7 @@ MOVES: dict[str, list[Sample]] = {
 SELECTIONS: dict[str, list[Sample]] = {
     "getitem": [*getitems(False), *getitems(True)],
     "scatter": scatters(),
-    "index_set": [*writes(), *writes(real())],
+    "index_set": [*writes(), *writes(real()), sample(real(3, 2), real(1, 2), index=at(0, 3)[0])],
     "index_add": [*writes(unique=True), *writes(real(), unique=True)],
     "last_writes": last_writes(),
     "take_along_axis": [
@@ -231,7 +231,6 @@ MATRICES: dict[str, list[Sample]] = {
         sample(real(2, 3, 4), axis=(0, 2), keepdims=False), sample(cplx(3), axis=0, keepdims=False),
         sample(np.zeros((2, 3)), axis=1, keepdims=False, smooth=False),
     ],
-    "matrix_rank": [sample(real(3, 2), rtol=None), sample(real(2, 3, 3), rtol=1e-3)],
 }  # fmt: skip
 
 DECOMPOSITIONS: dict[str, list[Sample]] = {
