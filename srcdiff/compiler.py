@@ -130,12 +130,17 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
                 if edge not in sources and k < len(known) and known[k]:
                     sources[edge] = Source(known[k])
         elif type(node) is InputNode:
-            sources[node] = Source(node.label())
+            sources[node] = Source(_label(node.label))
     for node in nodes:
         if node.site.prim is None and node not in avals:
             value = node.variable._value if isinstance(node, AccumulateGrad) else None
             avals[node] = aval(value.shape, value.dtype) if value is not None else aval((), np.dtype(np.float64))
     return lower(nodes, roots, avals, sources, program_name(roots, origins), names)
+
+
+def _label(label: Any) -> str | None:
+    """The name of a differentiated argument, from what the trace noted about it."""
+    return label if isinstance(label, str) or label is None else label[0](*label[1:])  # type: ignore[no-any-return]
 
 
 def origin_of(node: GradNode) -> Origin | None:
@@ -187,9 +192,12 @@ def _closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
     return all(node.site.prim is not None or id(node) in known for node in nodes)
 
 
-_SINGULAR = frozenset({"div", "pow", "log", "sqrt"})
+_SINGULAR = frozenset({"div", "pow", "log", "log2", "log10", "log1p", "sqrt", "reciprocal", "arccos", "arcsin", "arctanh"})
 
 
 def _may_warn(program: Program) -> bool:
-    return any(node.prim is not None and node.prim.name in _SINGULAR for node in program.nodes())
-
+    """Whether an operation may divide by zero or leave its domain; a division by a number written in the code does not."""
+    return any(
+        node.prim is not None and node.prim.name in _SINGULAR and not (node.prim.name == "div" and node.operands[1].literal)
+        for node in program.nodes()
+    )

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from srcdiff.api.tree import Rebuild, flatten, leaf_names
-from srcdiff.aval import aval
+from srcdiff.aval import TensorType, aval
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.errors import DTypeError
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, InputNode, next_seq
-from srcdiff.tape.storage import storage_of
+from srcdiff.tape.storage import share
 from srcdiff.tape.value import TensorBase
 
 
@@ -67,10 +67,10 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
     shared: dict[int, Any] = {}
     for key in chosen:
         given = args[key] if isinstance(key, int) else kwargs[key]
-        leaves, rebuild = ([given], _only) if type(given) in _ARRAYS else flatten(given)
+        leaves, rebuild = _taken_apart(given)
         tensors = []
         for j, leaf in enumerate(leaves):
-            tensor = enter(leaf, shared, lambda j=j, key=key, given=given: leaf_names(given, names(key))[j])
+            tensor = enter(leaf, shared, (name_leaf, names, key, given, j))
             tensors.append(tensor)
             edges.append(tensor._edge)
         arguments.append(Argument(leaves, rebuild, tensors))
@@ -89,54 +89,92 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
     return Trace(result, arguments, edges, start)
 
 
+def _taken_apart(given: Any) -> tuple[list[Any], Rebuild]:
+    """`flatten`, with shortcuts for an array and for a list or tuple of arrays."""
+    kind = type(given)
+    if kind in _ARRAYS:
+        return [given], _only
+    if (kind is list or kind is tuple) and all(type(part) in _ARRAYS for part in given):
+        return list(given), kind
+    return flatten(given)
+
+
 def _only(values: list[Any]) -> Any:
     return values[0]
 
 
 _ARRAYS = frozenset({np.ndarray, float, np.float64, np.float32})
 
+#: what `enter` needs to know of a shape and dtype; strong references to what `aval` interns weakly
+_types: dict[Any, TensorType] = {}
 
-def enter(leaf: Any, shared: dict[int, Any], name: Callable[[], str]) -> Any:
+
+def _traced_type(value: Any) -> TensorType:
+    key = (value.shape, value.dtype)
+    found = _types.get(key)
+    if found is None:
+        if len(_types) > 4_096:
+            _types.clear()
+        found = _types[key] = aval(*key).types[3]
+    return found
+
+
+def name_leaf(names: Callable[[Any], str], key: Any, given: Any, j: int) -> str:
+    """The name of leaf j of an argument: `params_w`."""
+    return leaf_names(given, names(key))[j]
+
+
+def enter(leaf: Any, shared: dict[int, Any], label: tuple[Any, ...]) -> Any:
     """A traced Tensor for an argument; it shares the caller's memory. Raises DTypeError for what cannot be differentiated."""
     if isinstance(leaf, TensorBase):
-        value = leaf._value
-        outer = leaf._edge
+        return _enter_tensor(leaf, label)
+    kind = type(leaf)
+    if kind is float:
+        value: Any = np.float64(leaf)
+    elif kind is np.ndarray or isinstance(leaf, (np.ndarray, np.generic)):
+        value = leaf
+    elif kind is complex:
+        value = np.complex128(leaf)
     else:
-        outer = None
-        kind = type(leaf)
-        if kind is float:
-            value = np.float64(leaf)
-        elif kind is complex:
-            value = np.complex128(leaf)
-        elif isinstance(leaf, (np.ndarray, np.generic)):
-            value = leaf
-        else:
-            raise DTypeError(f"cannot differentiate with respect to {_describe(leaf, name)}: it must be a float array or number")
-    dtype = value.dtype
-    if dtype.kind not in "fc":
         raise DTypeError(
-            f"cannot differentiate with respect to {_describe(leaf, name)}: only floating-point and complex arrays have "
-            "gradients; convert it with .astype(float) or float()"
+            f"cannot differentiate with respect to argument {name_leaf(*label[1:])!r} ({kind.__name__}): it must be a float array or "
+            "number"
         )
-    tensor = record.plain(value, traced=True)
-    if outer is None:
-        tensor._edge = InputNode(name)
-        tensor._type = aval(value.shape, dtype).types[3]
-    else:
-        with_outer = REGISTRY["identity"](leaf)
-        tensor._edge = with_outer._edge
-        storage = storage_of(leaf)
-        tensor._storage = storage
-        storage.add_alias(tensor)
-        tensor._detached = True
-    if outer is None and isinstance(value, np.ndarray):
+    if value.dtype.kind not in "fc":
+        raise _no_gradient(label, value)
+    tensor = _new(record.Tensor)
+    tensor._value = value
+    tensor._traced = True
+    tensor._edge = InputNode(label)
+    tensor._type = _traced_type(value)
+    if kind is np.ndarray:
         other = shared.setdefault(id(value), tensor)
         if other is not tensor:
-            tensor._storage = storage_of(other)
-            tensor._storage.add_alias(tensor)
+            share(tensor, other)
     return tensor
 
 
-def _describe(leaf: Any, name: Callable[[], str]) -> str:
-    kind = f"{leaf.dtype} array" if isinstance(leaf, (np.ndarray, TensorBase)) else type(leaf).__name__
-    return f"argument {name()!r} ({kind})"
+_new = object.__new__
+
+
+def _enter_tensor(leaf: Any, label: tuple[Any, ...]) -> Any:
+    value, outer = leaf._value, leaf._edge
+    if value.dtype.kind not in "fc":
+        raise _no_gradient(label, value)
+    tensor = record.plain(value, traced=True)
+    if outer is None:
+        tensor._edge = InputNode(label)
+        tensor._type = _traced_type(value)
+    else:
+        tensor._edge = REGISTRY["identity"](leaf)._edge
+        tensor._detached = True
+    if isinstance(value, np.ndarray):
+        share(tensor, leaf)
+    return tensor
+
+
+def _no_gradient(label: tuple[Any, ...], value: Any) -> DTypeError:
+    return DTypeError(
+        f"cannot differentiate with respect to argument {name_leaf(*label[1:])!r} ({value.dtype} array): only floating-point and "
+        "complex arrays have gradients; convert it with .astype(float) or float()"
+    )

@@ -199,11 +199,11 @@ class AccumulateGrad(GradNode):
 
 
 class InputNode(GradNode):
-    """The end of the graph at an argument of a function under `sd.grad`. `label()` is the argument's name."""
+    """The end of the graph at an argument of a function under `sd.grad`. `label` says which argument."""
 
     __slots__ = ("label",)
 
-    def __init__(self, label: Callable[[], str]) -> None:
+    def __init__(self, label: Any) -> None:
         self.site = LEAF
         self.inputs = ()
         self.saved = ()
