@@ -1,4 +1,4 @@
-"""Copies and pickles of Tensors: the value, whether it requires grad, `.grad`, and what users have set as attributes."""
+"""Copies and pickles of Tensors: value, whether it requires grad, `.grad`, and what users have set as attributes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from srcdiff.errors import AutogradError
 from srcdiff.tape.value import TensorBase
 
 _NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
-    "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
     "https://github.com/pytorch/pytorch/pull/103001"
 )
 #: what a copy works out for itself, or must not have

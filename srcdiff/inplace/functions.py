@@ -131,14 +131,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     write(arr, put_along_axis_(arr, indices, values, axis))
 
 
-# -------------------------------------------------------------------------------------------------------------- ufunc.at
+# ----------------------------------------------------------------------------------------------------------- ufunc.at
 
 
 def _at(ufunc: np.ufunc) -> Callable[..., None]:
     prim = UFUNCS[ufunc]
 
     def at(a: Any, indices: Any, b: Any = None) -> None:
-        operands = () if b is None else (operand(b),)
+        operands: tuple[Any, ...] = () if b is None else (operand(b),)
         if not isinstance(a, TensorBase):
             refuse_plain(f"np.{ufunc.__name__}.at", *operands)
             ufunc.at(a, plain(indices), *map(plain, operands))
@@ -157,7 +157,7 @@ def _at(ufunc: np.ufunc) -> Callable[..., None]:
 
 
 def _turns(static: Index, dynamic: tuple[Any, ...], shape: tuple[int, ...]) -> list[tuple[Any, Any]]:
-    """An index that may name elements several times, as indices that do not, in order, and which entries each one has."""
+    """An index that may name elements several times as indices that do not, in order, with the entries each one has."""
     if static.unique:
         return [(static(*dynamic), None)]
     positions = np.arange(int(np.prod(shape))).reshape(shape)[static(*dynamic)].ravel()

@@ -95,12 +95,12 @@ class Views(TensorBase):
         """Drop axes of length 1: all, or the given ones."""
         shape = self._value.shape
         given = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-        axes = sorted(_axis(d, len(shape)) for d in given) if shape else []
+        axes = sorted(as_axis(d, len(shape)) for d in given) if shape else []
         return _reshaped(self, "squeeze", {"axis": tuple(a for a in axes if shape[a] == 1)})
 
     def unsqueeze_(self, dim: int) -> Any:
         """Put an axis of length 1 in front of axis `dim`."""
-        return _reshaped(self, "expand_dims", {"axis": (_axis(dim, self._value.ndim + 1),)})
+        return _reshaped(self, "expand_dims", {"axis": (as_axis(dim, self._value.ndim + 1),)})
 
     def t_(self) -> Any:
         """Exchange the two axes of a matrix."""
@@ -110,13 +110,14 @@ class Views(TensorBase):
 
     def transpose_(self, dim0: int, dim1: int) -> Any:
         """Exchange two axes."""
-        axes = _axis(dim0, self._value.ndim), _axis(dim1, self._value.ndim)
+        axes = as_axis(dim0, self._value.ndim), as_axis(dim1, self._value.ndim)
         return _reshaped(self, "swap_axes", {"axis1": axes[0], "axis2": axes[1]})
 
     swapaxes_ = swapdims_ = transpose_
 
 
-def _axis(dim: int, ndim: int) -> int:
+def as_axis(dim: int, ndim: int) -> int:
+    """An axis as a non-negative number. Raises PyTorch's error if there is none such."""
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
     return dim % ndim

@@ -83,7 +83,7 @@ class TensorBase(Operand):
     def _array(self) -> np.ndarray[Any, Any]:
         """The ndarray. An eager 0-d result held as a NumPy scalar becomes an array for good; a traced one remains what it
         is for NumPy, a value that `+=` does not change for others who hold it."""
-        value: np.ndarray[Any, Any] = self._value
+        value = self._value
         if isinstance(value, np.ndarray):
             return value
         return np.asarray(value) if self._traced else self.materialise()
@@ -91,11 +91,12 @@ class TensorBase(Operand):
     def materialise(self) -> np.ndarray[Any, Any]:
         """The ndarray, in which a NumPy scalar now lives for good."""
         value = self._value
-        if not isinstance(value, np.ndarray):
-            value = self._value = np.asarray(value)
-            if self._cell is not None:
-                self._cell.array = value
-        return value
+        if isinstance(value, np.ndarray):
+            return value
+        array = self._value = np.asarray(value)
+        if self._cell is not None:
+            self._cell.array = array
+        return array
 
     def forget_place(self) -> None:
         """Have `_edge` and `_type` worked out again on their next use."""

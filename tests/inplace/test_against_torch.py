@@ -22,7 +22,7 @@ VIEWS: dict[str, Any] = {
     "stride": lambda lib, t: t[::2],
     "new axis": lambda lib, t: t[None],
     "flat": lambda lib, t: t.reshape(-1),
-    "turned": lambda lib, t: t.transpose(0, 1),
+    "turned": lambda lib, t: t.swapaxes(0, 1),
     "unsqueeze": lambda lib, t: t.unsqueeze(-1),
     "squeeze": lambda lib, t: t.squeeze(),
     "diagonal": lambda lib, t: t.diagonal(),
