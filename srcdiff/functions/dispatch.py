@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from srcdiff.core.primitive import Operand, Primitive
+from srcdiff.core.primitive import REGISTRY, Operand, Primitive
 from srcdiff.errors import UnsupportedError
 from srcdiff.tape.record import plain as wrap
 from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-no_value: Any = np._NoValue  # type: ignore[attr-defined]
+no_value: Any = np._NoValue
 
 #: NumPy function -> implementation
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -97,6 +97,4 @@ def operand(x: Any) -> Any:
 
 def stack_nested(x: Any) -> Any:
     """A nested list of Tensors, arrays and numbers as one Tensor: what `np.array` does with a list."""
-    from srcdiff.functions.joining import stack
-
-    return stack([operand(part) for part in x])
+    return REGISTRY["stack"](*(operand(part) for part in x), axis=0)
