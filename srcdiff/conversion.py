@@ -6,6 +6,9 @@ derivative was asked for and would be lost; `sd.detach(x)` says that it is meant
 
 from __future__ import annotations
 
+import dis
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,12 @@ from srcdiff.origin import where
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
+
+_STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]
+_TO_SCALAR = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+    "tensor.detach() first."
+)
 
 
 def lost(what: str, instead: str) -> GradientLostError:
@@ -48,6 +57,16 @@ class Conversions(TensorBase):
         return self._leaving("tolist()").tolist()
 
     def __float__(self) -> float:
+        if self._edge is not None and modes.grad:
+            frame = sys._getframe(1)
+            if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _STORE_SUBSCR:
+                raise lost(
+                    "assigning a value that requires a gradient to an element of a plain array (NumPy calls float() on it)",
+                    "make the array with np.zeros_like(x) or np.empty_like(x) of a value under differentiation, or as a "
+                    "Tensor, or use np.stack; sd.detach(x) if no derivative is wanted",
+                )
+            if not self._traced:
+                warnings.warn(_TO_SCALAR, UserWarning, stacklevel=2)
         return float(self._one("float()").item())
 
     def __int__(self) -> int:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 
 from srcdiff.api.compiled import Compiled
 from srcdiff.api.gradient import Grad, ValueAndGrad
 from srcdiff.api.jacobian import Jacobian, hessian_of
 from srcdiff.api.tree import map_leaves
-from srcdiff.tape import record
 from srcdiff.tape.value import TensorBase
 
 
@@ -70,5 +68,5 @@ def detach(x: Any) -> Any:
 
 def _detach(x: Any) -> Any:
     if isinstance(x, TensorBase):
-        return x.detach() if not x._traced else record.plain(np.array(x._value)[()] if x._value.ndim == 0 else x._value)
+        return x.detach()
     return x
