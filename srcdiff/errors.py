@@ -9,6 +9,8 @@
     +-- UnsupportedError (TypeError, NotImplementedError)   a NumPy function or keyword srcdiff does not cover
     +-- AutogradError (RuntimeError)     PyTorch's runtime errors: freed graphs, in-place rules, wrong cotangents
     +-- RandomError (RuntimeError, ValueError)   a seed, state, range or probability that random numbers cannot have
+    +-- ArgumentError (ValueError, TypeError)    a value that an argument cannot have
+    +-- ModuleError (RuntimeError, KeyError, TypeError, AttributeError)   what a Module cannot hold or load
     +-- CompileError (RuntimeError)      the compiler met a program it cannot handle: a bug, please report it
 
 Each also derives from the built-in that NumPy or PyTorch raises in the same situation, so `except RuntimeError`
@@ -52,6 +54,16 @@ class AutogradError(SrcdiffError, RuntimeError):
 
 class RandomError(SrcdiffError, RuntimeError, ValueError):
     """A seed, state, range or probability that random numbers cannot have."""
+
+
+class ArgumentError(SrcdiffError, ValueError, TypeError):
+    """A value that an argument cannot have."""
+
+
+class ModuleError(SrcdiffError, RuntimeError, KeyError, TypeError, AttributeError):
+    """Something that a Module cannot hold, find or load; the texts follow PyTorch's, and so do the classes caught."""
+
+    __str__ = Exception.__str__
 
 
 class CompileError(SrcdiffError, RuntimeError):

@@ -43,6 +43,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "standardize": [sample(real(4, 3), axis=(1,), eps=1e-5), sample(real(4, 3, 2), axis=(0, 2), eps=1e-5)],
     "standardize_affine": [sample(real(4, 3), real(3), real(3), axis=(1,), eps=1e-5),
                            sample(real(4, 3, 2), real(3, 1), real(3, 1), axis=(0, 2), eps=1e-5)],
+    "identities": [sample(real(2, 3)), sample(real(2), real(3))],
     # activations
     "hardsigmoid": [sample(real(3, 2)), sample(np.array([-3.0, 3.0, 0.0, 4.0, -4.0]), smooth=False)],
     "hardswish": [sample(real(3, 2)), sample(np.array([-3.0, 3.0, 0.0, 4.0, -4.0]), smooth=False)],
