@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 from srcdiff.api.compiled import Compiled
 from srcdiff.api.gradient import Grad, ValueAndGrad
 from srcdiff.api.jacobian import Jacobian, hessian_of
