@@ -1,9 +1,9 @@
 """From a Program to the function a careful person would have written for it.
 
-Guarantees: the function takes the program's inputs in order and returns its outputs; every statement computes values that
-later statements or the result use; the user's line stands above the statements that come from it, and the type of each
-value behind it. With `plain` nothing is said about memory; without it, operations on large arrays write into arrays that
-are no longer needed.
+Guarantees: the function takes the program's inputs in order and returns its outputs; every statement computes
+values that later statements or the result use; the user's line stands above the statements that come from it, and
+the type of each value behind it. With `plain` nothing is said about memory; without it, operations on large arrays
+write into arrays that are no longer needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from srcdiff.codegen.idioms import number, written, zeros
 from srcdiff.codegen.namer import Namer
 from srcdiff.codegen.printer import Comments, Note, to_source
 from srcdiff.codegen.statements import LARGE, Statement, partition
-from srcdiff.codegen.template import call, constant, expression, name, store, subscript
+from srcdiff.codegen.template import attribute, call, constant, expression, name, store, subscript
 from srcdiff.core.program import Node, Program, Source
 from srcdiff.transform.schedule import Plan, Step, schedule
 
@@ -69,7 +69,7 @@ class _Function:
         for statement, into, dead in zip(self.statements, plan.into, plan.deleted, strict=True):
             blocks.append(self._statement(statement, into, dead))
         results = [constant(None) if out is None else self._tree(out) for out in self.program.outputs]
-        returned = gast.Return(results[0] if len(results) == 0 else gast.Tuple(results, gast.Load()))
+        returned = gast.Return(gast.Tuple(results, gast.Load()))
         parts: list[str] = []
         if len(blocks) > LONGEST:
             parts, blocks = self._split(blocks, returned)
@@ -150,7 +150,7 @@ class _Function:
         params = node.kwargs
         where = subscript(params["index"], dynamic)
         if not params["unique"]:
-            index = gast.Subscript(call_free("np.s_"), where, gast.Load()) if _has_slices(where) else where
+            index = gast.Subscript(attribute("np.s_"), where, gast.Load()) if _has_slices(where) else where
             return gast.Expr(call("np.add.at", name(label), index, value))
         target = gast.Subscript(name(label), where, gast.Store())
         return gast.Assign([target], value, None) if first else gast.AugAssign(target, gast.Add(), value)
@@ -216,18 +216,10 @@ class _Function:
             base = base.operands[0]
         if prim.multi or base.prim is None or base.prim.name == "item":
             return Step(node, statement.reads, base if base is not node else node, False, False)
-        fresh = base is node and (prim.elementwise or prim.name in ("matmul", "scatter"))
-        writable = fresh and prim.elementwise and node.name != "" and _ufunc(node) is not None
+        fresh = base is node and node.shape != ()
+        fresh = fresh and (prim.elementwise or prim.name in ("matmul", "scatter"))
+        writable = fresh and prim.elementwise and _ufunc(node) is not None
         return Step(node, statement.reads, base if base in defined else node, fresh, writable)
-
-
-def call_free(text: str) -> Any:
-    """`np.s_` and the like, as a tree."""
-    first, *rest = text.split(".")
-    tree: Any = name(first)
-    for part in rest:
-        tree = gast.Attribute(tree, part, gast.Load())
-    return tree
 
 
 def _bytes(node: Node) -> int:
@@ -267,7 +259,7 @@ def _with_out(tree: Any, buffer: str) -> Any:
 
 
 def _variables(lines: Sequence[Any], context: Any) -> list[str]:
-    """The variables read (or assigned) in some statements, in order. A variable that is updated is read and assigned."""
+    """The variables read (or assigned) in some statements, in order; one that is updated is both."""
     found: dict[str, None] = {}
     for line in lines:
         for part in gast.walk(line):

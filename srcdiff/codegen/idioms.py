@@ -28,7 +28,7 @@ def written(node: Node, operands: list[Any]) -> Any:
 
 
 def number(node: Node, user: Node) -> Any:
-    """A literal, as an operand of `user`: 2.0 is written 2 where an array or number with a fraction stands beside it."""
+    """A literal, as an operand of `user`: 2.0 is written 2 beside an array or number of floats."""
     value = node.literal
     prim = user.prim
     if type(value) is float and value.is_integer() and abs(value) < 1e6 and prim is not None and prim.elementwise:

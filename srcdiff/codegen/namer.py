@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import unicodedata
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins)) | {"np", "rt"}
 
@@ -16,9 +17,9 @@ class Namer:
 
     def take(self, wanted: str) -> str:
         """`wanted` itself if it is free and allowed, else `wanted_2`, `wanted_3` and so on."""
-        name = re.sub(r"\W", "_", wanted) or "x"
-        if name[0].isdigit():
-            name = f"x{name}"
+        name = re.sub(r"\W", "_", unicodedata.normalize("NFKC", wanted)) or "x"
+        if not name.isidentifier():
+            name = "x" + re.sub(r"[^0-9a-zA-Z_]", "_", name)
         if name not in RESERVED and name not in self._taken:
             self._taken[name] = 1
             return name

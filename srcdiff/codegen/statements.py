@@ -1,15 +1,15 @@
 """Decides which values of a program get a statement, and which are written into the expression that uses them.
 
-Guarantees: a value used once, and not named by the user, is written where it is used while that line stays readable; every
-other value has one statement; the statements stand in an order in which each reads only what is defined above it. A sum
-of many terms, or of terms that are zero but at an index, is accumulated in one variable, term by term.
+Guarantees: a value used once, and not named by the user, is written where it is used while that line stays
+readable; every other value has one statement; the statements stand in an order in which each reads only what is
+defined above it. A sum of many terms, or of terms that are zero but at an index, is accumulated in one variable,
+term by term.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cache
 
 import gast
 
@@ -62,7 +62,7 @@ class _Shape:
     repeated: frozenset[int]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _shape(prim: Primitive) -> _Shape:
     tree = expression(prim)
     counted = (gast.BinOp, gast.UnaryOp, gast.Call, gast.Compare, gast.Subscript)
@@ -147,7 +147,8 @@ class _Partition:
                 here = before
             terms = [x for member, before in members for x in member.operands if x is not before]
             scatters = [x for x in terms if _scatters(x) and self.uses[x] == 1 and x not in self.outputs]
-            if not members or not (scatters or _scatters(here) or len(members) >= LONG_SUM or weight[top] > MOST_OPERATORS):
+            long = len(members) >= LONG_SUM or weight[top] > MOST_OPERATORS
+            if not members or not (scatters or _scatters(here) or long):
                 continue
             self.terms.update(scatters)
             chains[here] = (top, None)
@@ -243,7 +244,7 @@ def _scatters(node: Node) -> bool:
 
 
 def partition(program: Program, buffers: bool = True) -> list[Statement]:
-    """The statements of a program in order. With `buffers`, each operation on a large array gets its own, so that it can
-    write into memory that is free again."""
+    """The statements of a program in order. With `buffers`, each operation on a large array gets its own, so that
+    it can write into memory that is free again."""
     made = _Partition(program, buffers)
     return made.run()

@@ -1,13 +1,13 @@
 """Primitives' expressions as trees: parsed once each, filled in with the trees of operands and parameters.
 
-Nodes are substituted, never text, so precedence and quoting take care of themselves. Arguments that say what NumPy assumes
-anyway (`keepdims=False`) are left out.
+Nodes are substituted, never text, so precedence and quoting take care of themselves. Arguments that say what NumPy
+assumes anyway (`keepdims=False`) are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import gast
@@ -22,10 +22,10 @@ Env = dict[str, Any]
 
 #: keyword arguments left out where they have these values, and whose tuples of one axis are written as the axis
 DEFAULTS = {"axis": None, "keepdims": False, "ddof": 0}
-_WITH_DEFAULTS = frozenset(
-    f"np.{name}"
-    for name in "sum mean prod max min any all var std argmax argmin cumsum cumprod count_nonzero nansum linalg.norm".split()
-)
+_WITH_DEFAULTS = frozenset({
+    "np.sum", "np.mean", "np.prod", "np.max", "np.min", "np.any", "np.all", "np.var", "np.std", "np.argmax",
+    "np.argmin", "np.cumsum", "np.cumprod", "np.count_nonzero", "np.nansum", "np.linalg.norm",
+})  # fmt: skip
 _LOAD = gast.Load()
 
 
@@ -105,13 +105,13 @@ def fill(prim: Primitive, operands: list[Any], params: tuple[tuple[str, Any], ..
     return template(prim)(env)
 
 
-@lru_cache(maxsize=None)
+@cache
 def expression(prim: Primitive) -> Any:
     """The tree of a primitive's expression."""
     return gast.parse(prim.expr, mode="eval").body
 
 
-@lru_cache(maxsize=None)
+@cache
 def template(prim: Primitive) -> Callable[[Env], Any]:
     """A function that makes the tree of a primitive's expression."""
     names = frozenset(arg.lstrip("*") for arg in prim.args) | frozenset(prim.params)
@@ -161,15 +161,16 @@ def _field_maker(value: Any, names: frozenset[str]) -> Callable[[Env], Any]:
 
 def _list_maker(trees: list[Any], names: frozenset[str]) -> Callable[[Env], list[Any]]:
     """A starred name becomes the operands it stands for."""
-    makers: list[Callable[[Env], list[Any]]] = []
-    for tree in trees:
-        if type(tree) is gast.Starred and type(tree.value) is gast.Name and tree.value.id in names:
-            makers.append(lambda env, key=tree.value.id: list(env[key]))  # type: ignore[misc]
-        elif isinstance(tree, gast.AST):
-            makers.append(lambda env, make=_maker(tree, names): [make(env)])  # type: ignore[misc]
-        else:
-            makers.append(lambda env, value=tree: [value])  # type: ignore[misc]
+    makers = [_part_maker(tree, names) for tree in trees]
     return lambda env: [part for make in makers for part in make(env)]
+
+
+def _part_maker(tree: Any, names: frozenset[str]) -> Callable[[Env], list[Any]]:
+    if type(tree) is gast.Starred and type(tree.value) is gast.Name and tree.value.id in names:
+        key = tree.value.id
+        return lambda env: list(env[key])
+    make = _field_maker(tree, names)
+    return lambda env: [make(env)]
 
 
 def _call_maker(tree: Any, names: frozenset[str]) -> Callable[[Env], Any]:

@@ -1,8 +1,8 @@
 """Identities of arithmetic.
 
-Guarantees: each is exact but for the sign of a NaN, except that factors which are single numbers are multiplied with each
-other before they meet an array, which may round differently once or twice. Below, `c` and `d` are Python numbers
-written into the program, `t` is one number computed at run time, `x` and `y` are anything.
+Guarantees: each is exact but for the sign of a NaN, except that factors which are single numbers are multiplied
+with each other before they meet an array, which may round differently once or twice. Below, `c` and `d` are Python
+numbers written into the program, `t` is one number computed at run time, `x` and `y` are anything.
 """
 
 from __future__ import annotations
@@ -27,10 +27,16 @@ Operands = tuple[Node, ...]
 Params = dict[str, Any]
 
 
+def _again(node: Node, *operands: Any) -> Node:
+    """The operation of a node on other operands."""
+    assert node.prim is not None
+    return node.prim(*operands)  # type: ignore[no-any-return]
+
+
 def literal_last(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """c * x -> x * c, so that the others need to look in one place only."""
     x, y = xs
-    return mul(y, x) if x.is_literal and not y.is_literal else None  # type: ignore[no-any-return]
+    return mul(y, x) if x.is_literal and not y.is_literal else None
 
 
 def unit(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -60,8 +66,8 @@ def negated_factor(prim: Primitive, xs: Operands, params: Params) -> Node | None
     x, y = product.operands
     small = number if is_scalar(product) else lambda node: number(node) is not None or is_scalar(node) or None
     if small(y) is not None:
-        return product.prim(x, neg(y))  # type: ignore[misc]
-    return product.prim(neg(x), y) if small(x) is not None else None  # type: ignore[misc]
+        return _again(product, x, neg(y))
+    return _again(product, neg(x), y) if small(x) is not None else None
 
 
 def signs_outward(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -89,7 +95,7 @@ def sign_into_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
 def negative_term(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """x + y * -c -> x - y * c; x - y * -c -> x + y * c, and so for quotients."""
     x, y = xs
-    if not (made_by(y, "mul") or made_by(y, "div")) or not is_inexact(x, y):
+    if not (made_by(y, "mul") or made_by(y, "div")) or not is_inexact(x, y) or y.name is not None:
         return None
     factor = number(y.operands[1])
     if factor is None or factor > 0:
@@ -100,7 +106,7 @@ def negative_term(prim: Primitive, xs: Operands, params: Params) -> Node | None:
 def twice(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """x + x -> x * 2."""
     x, y = xs
-    return mul(x, 2.0) if x is y and is_inexact(x) else None  # type: ignore[no-any-return]
+    return mul(x, 2.0) if x is y and is_inexact(x) else None
 
 
 def merge_literals(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -122,7 +128,7 @@ def merge_literals(prim: Primitive, xs: Operands, params: Params) -> Node | None
         return mul(base, above / below)  # type: ignore[no-any-return]
     if is_power_of_two(above):
         return div(base, below / above)  # type: ignore[no-any-return]
-    return mul(base, above / below) if is_power_of_two(below) else None  # type: ignore[no-any-return]
+    return mul(base, above / below) if is_power_of_two(below) else None
 
 
 def literal_into_scalar(prim: Primitive, xs: Operands, params: Params) -> Node | None:

@@ -1,8 +1,8 @@
 """Takes numbers out of sums: y * t / p - w * t / u -> (y / p - w / u) * t; sum(x * t) -> sum(x) * t.
 
-A cotangent that a mean or a sum sends to every element is one number `t`, and rules multiply arrays by it one by one. Only
-terms that are used nowhere else are changed, and only where an operation on an array is saved. The terms may round
-differently than before.
+A cotangent that a mean or a sum sends to every element is one number `t`, and rules multiply arrays by it one by
+one. Only terms that are used nowhere else are changed, and only where an operation on an array is saved. The terms
+may round differently than before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SUMS = ("add", "sub", "sum", "sum_to")
 
 
 def take_out_scalars(program: Program, builder: Builder) -> Program:
-    """The program with common scalar factors of the terms of sums taken out; made anew in `builder` if there are any."""
+    """The program with common scalar factors of the terms of sums taken out, made anew in `builder` if any."""
     nodes = program.nodes()
     uses: dict[Node, int] = {}
     for node in nodes:
@@ -53,7 +53,7 @@ def _factor(node: Node, operands: tuple[Node, ...], single: Mapping[Node, bool])
         return None
     if len(operands) == 1:
         return next(iter(_factors(operands[0], single)), None)
-    return _common(*operands, single) if is_array(node) else None
+    return _common(operands[0], operands[1], single) if is_array(node) else None
 
 
 def _common(x: Node, y: Node, single: Mapping[Node, bool]) -> Node | None:

@@ -1,8 +1,8 @@
 """What identities are made of: the record `Rewrite`, and the questions they ask of a node.
 
-An identity is tried whenever an operation of one of its primitives is about to be built, on operands that are in simplest
-form already. It returns a simpler node of the same aval, or None. What it builds goes through all identities again, so
-each must lead towards fewer or cheaper operations.
+An identity is tried whenever an operation of one of its primitives is about to be built, on operands that are in
+simplest form already. It returns a simpler node of the same aval, or None. What it builds goes through all
+identities again, so each must lead towards fewer or cheaper operations.
 """
 
 from __future__ import annotations

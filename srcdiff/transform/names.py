@@ -35,7 +35,17 @@ def described(node: Node) -> str | None:
     inner = node.operands[0] if node.operands else None
     if len(node.operands) == 1 and inner is not None and not inner.is_literal:
         below = described(inner)
-        words = f"{below}_T" if node.prim.name == "transpose" else f"{node.prim.name}_{below}"
-        if below and len(words) <= LONGEST:
+        words = _words(node, below) if below else ""
+        if 0 < len(words) <= LONGEST:
             return words
     return stem(node)
+
+
+def _words(node: Node, below: str) -> str:
+    assert node.prim is not None
+    if node.prim.name == "transpose":
+        return f"{below}_T"
+    if node.prim.name == "getitem":
+        parts = node.kwargs["index"].parts
+        return f"{below}_{parts[0]}" if len(parts) == 1 and type(parts[0]) is int and parts[0] >= 0 else f"{below}_part"
+    return f"{node.prim.name}_{below}"

@@ -4,10 +4,10 @@
     x - max(x) inside a softmax or     the result doesn't depend on what is subtracted, so nothing flows through the
     the logarithm of a sum of exps     maximum, and its derivative need not be computed
 
-Guarantees: values and outputs are unchanged; nothing is asked for that the recording did not save: what a formula's slope
-reads is available, or computed from available values. A value inside a formula that is differentiated itself, returned, or
-used elsewhere keeps the formula from being recognised. Different values of one name are numbered in the order in which they
-were computed, so that `g_h_2` in the backward program belongs to `h_2`.
+Guarantees: values and outputs are unchanged; nothing is asked for that the recording did not save: what a formula's
+slope reads is available, or computed from available values. A value inside a formula that is differentiated itself,
+returned, or used elsewhere keeps the formula from being recognised. Different values of one name are numbered in
+the order in which they were computed, so that `g_h_2` in the backward program belongs to `h_2`.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _logistic_argument(node: Node, users: Users, fixed: set[Node]) -> Node | Non
     return u
 
 
-# -------------------------------------------------------------------------------------------------- shifted exponentials
+# ------------------------------------------------------------------------------------------------- shifted exponentials
 
 
 def _shifts_only(peak: Node, users: Users, fixed: set[Node]) -> bool:

@@ -1,7 +1,7 @@
 """A builder for backward programs that takes a forward value instead of computing it again.
 
-Guarantee: only values that exist anyway are taken, so nothing more is saved; `(x / y) / y` in the derivative of a quotient
-becomes `out / y` where the quotient was saved by some other operation.
+Guarantee: only values that exist anyway are taken, so nothing more is saved; `(x / y) / y` in the derivative of a
+quotient becomes `out / y` where the quotient was saved by some other operation.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ class ReusingBuilder(Builder):
         if None not in forward and self._forward:
             key = (prim, tuple(_identity(node) for node in forward if node is not None), tuple(params.items()))
             known = self._forward.get(key)
-            if known is not None:
+            if known is not None and known.aval is prim.infer(*(node.aval for node in nodes), **params):
                 return self.lift(self._value(known))
         return super().emit(prim, nodes, params, aval)
 
 
 def _identity(node: Node) -> Hashable:
-    return (type(node.literal), repr(node.literal)) if node.is_literal else id(node)
+    if not node.is_literal:
+        return id(node)
+    value = node.literal
+    return repr(float(value)) if type(value) in (int, float) else (type(value), repr(value))

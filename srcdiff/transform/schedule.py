@@ -1,7 +1,7 @@
 """Lifetimes of the values of a program, and which memory can be written to again.
 
-Guarantees: memory is reused only if it was allocated by an earlier step, its value and all views of it are dead, no output
-may share it, and it has the very aval of the new value; inputs are never written to.
+Guarantees: memory is reused only if it was allocated by an earlier step, its value and all views of it are dead, no
+output may share it, and it has the very aval of the new value; inputs are never written to.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from srcdiff.core.program import Node
 class Step:
     """One statement: what it defines and reads, and what becomes of memory.
 
-    `memory` is the value whose memory the new one lives in: itself if it is new, another one for a view or an update in
-    place. `fresh` says that a new array is allocated, `writable` that the step could write its result into given memory.
+    `memory` is the value whose memory the new one lives in: itself if it is new, another one for a view or an
+    update in place. `fresh` says that a new array is allocated, `writable` that the step could write its result
+    into given memory.
     """
 
     defines: Node

@@ -1,7 +1,8 @@
-"""Identities of broadcasting, reshaping, casting and sums: work is done on the smallest array that has all the values.
+"""Identities of broadcasting, reshaping, casting and sums: work is done on the smallest array that has all the
+values.
 
-Guarantees: exact, except that the sum of n equal numbers becomes one multiplication by n, and that a product with a matrix
-of one row or column becomes the product with a vector, which BLAS may add up in another order.
+Guarantees: exact, except that the sum of n equal numbers becomes one multiplication by n, and that a product with a
+matrix of one row or column becomes the product with a vector, which BLAS may add up in another order.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def stretch(x: Node, shape: Shape) -> Node:
 
 
 def broadcast_late(prim: Primitive, xs: Operands, params: Params) -> Node | None:
-    """f(broadcast(x), y) -> f(x, y) where NumPy broadcasts x by itself, else broadcast(f(x, y)) on the smaller operands."""
+    """f(broadcast(x), y) -> f(x, y), broadcast afterwards if NumPy does not do it by itself."""
     small = tuple(core(x) for x in xs)
     if all(a is b for a, b in zip(small, xs, strict=True)):
         return None
@@ -99,7 +100,7 @@ def sum_of_equals(prim: Primitive, xs: Operands, params: Params) -> Node | None:
         return None
     if math.prod(small.shape) == 1:
         return stretch(mul(reshape(small, shape=()), repeated), shape)
-    return mul(small, repeated) if small.shape == shape and prim is sum_to else None  # type: ignore[no-any-return]
+    return mul(small, repeated) if small.shape == shape and prim is sum_to else None
 
 
 def sum_of_one(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -118,7 +119,7 @@ def sum_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
 
 def negative_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """sum(-x) -> -sum(x)."""
-    return -prim(xs[0].operands[0], **params) if made_by(xs[0], "neg") and xs[0].dtype.kind in "fc" else None  # type: ignore[no-any-return]
+    return -prim(xs[0].operands[0], **params) if made_by(xs[0], "neg") and xs[0].dtype.kind in "fc" else None
 
 
 def turned_product(prim: Primitive, xs: Operands, params: Params) -> Node | None:

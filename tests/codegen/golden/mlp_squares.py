@@ -1,0 +1,19 @@
+def loss_backward(g_out, x, W2, hidden, diff):
+    """Gradients of loss (model.py:1) with respect to W1, b1, W2 and b2.
+
+    inputs   x f32[32,64], targets f32[32,10], W1 f32[64,64], b1 f32[64], W2 f32[64,10],
+             b2 f32[10]
+    saved    hidden f32[32,64], diff f32[32,10]                     9.5 kB
+    returns  g_W1 f32[64,64], g_b1 f32[64], g_W2 f32[64,10], g_b2 f32[10]
+    """
+    # return np.mean((logits - targets) ** 2)                       model.py:5
+    g_logits = diff * (g_out / 160)                                 # f32[32,10]
+    # logits = hidden @ W2 + b2                                     model.py:4
+    g_b2 = np.sum(g_logits, axis=0)                                 # f32[10]
+    g_hidden = g_logits @ W2.T                                      # f32[32,64]
+    g_W2 = hidden.T @ g_logits                                      # f32[64,10]
+    # hidden = np.tanh(x @ W1 + b1)                                 model.py:3
+    product = g_hidden * (1 - hidden * hidden)                      # f32[32,64]
+    g_b1 = np.sum(product, axis=0)                                  # f32[64]
+    g_W1 = x.T @ product                                            # f32[64,64]
+    return g_W1, g_b1, g_W2, g_b2
