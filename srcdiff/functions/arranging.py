@@ -119,8 +119,7 @@ def diag(v: Any, k: int = 0) -> Any:
         return diagonal(v, k)
     if v.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
-    n = v.shape[0] + abs(k)
-    return ops.diagonal_scatter(v, shape=(n, n), offset=int(k), axis1=0, axis2=1)
+    return ops.diag(v, k=int(k))
 
 
 @implements(np.diagflat)

@@ -22,13 +22,13 @@ from srcdiff.errors import NotDifferentiableError
 from srcdiff.ops.elementwise import conj, real, where
 from srcdiff.ops.families import nondiff, primitive
 from srcdiff.ops.linalg import adjoint, columns, inv, real_dtype, rows, solve, square, working_dtype
-from srcdiff.ops.shaping import concatenate, diagonal, diagonal_scatter, take_at_window, tril, triu
+from srcdiff.ops.shaping import concatenate, diagonal, on_diagonal, take_at_window, tril, triu
 
 
 def diagonal_matrix(w: Any) -> Any:
     """The matrices with `w` on their diagonals."""
     n = w.ndim
-    return diagonal_scatter(w, shape=(*w.shape, w.shape[-1]), offset=0, axis1=n - 1, axis2=n)
+    return on_diagonal(w, (*w.shape, w.shape[-1]), 0, n - 1, n)
 
 
 def diagonal_of(x: Any) -> Any:

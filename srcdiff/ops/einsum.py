@@ -72,10 +72,11 @@ def _rule(k: int, ct: Any, out: Any, *xs: Any, spec: str, optimize: Any) -> Any:
     target = given[k]
     distinct = "".join(dict.fromkeys(target))
     known = "".join(c for c in distinct if c in result or any(c in given[j] for j in others))
-    adjoint = ",".join([result, *(given[j] for j in others)]) + "->" + known
-    operands = [ct, *(conj(xs[j]) for j in others)]
-    shapes = tuple(tuple(x.shape) for x in operands)
-    made = einsum(*operands, spec=adjoint, optimize=optimize if optimize is False else plan(adjoint, shapes))
+    names, operands = [given[j] for j in others], [conj(xs[j]) for j in others]
+    if result:
+        made = _contract([result, *names], [ct, *operands], known, optimize)
+    else:
+        made = ct if not others else ct * _contract(names, operands, known, optimize)
     # a letter that only this operand has was summed: every element gets the same
     made = reshape(made, shape=tuple(made.shape[known.index(c)] if c in known else 1 for c in distinct))
     # back from the size of the letter to the size it has here
@@ -83,6 +84,15 @@ def _rule(k: int, ct: Any, out: Any, *xs: Any, spec: str, optimize: Any) -> Any:
     own = dict(zip(target, xs[k].shape, strict=True))
     made = sum_to(made, shape=tuple(own[c] for c in distinct))
     return _spread(made, distinct, target, own)
+
+
+def _contract(given: list[str], xs: list[Any], result: str, optimize: Any) -> Any:
+    """An einsum, or its operand where that is all it would give."""
+    if given == [result]:
+        return xs[0]
+    spec = ",".join(given) + "->" + result
+    shapes = tuple(tuple(x.shape) for x in xs)
+    return einsum(*xs, spec=spec, optimize=optimize if optimize is False else plan(spec, shapes))
 
 
 def _spread(x: Any, have: str, target: str, sizes: Sizes) -> Any:

@@ -141,12 +141,22 @@ def _diagonal_shape(shape: tuple[int, ...], offset: int, axis1: int, axis2: int)
     return (*rest, diagonal_length(shape[axis1], shape[axis2], offset))
 
 
+def on_diagonal(x: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Any:
+    """Zeros of `shape` with the last axis of `x` on a diagonal."""
+    if x.ndim == 1 and axis1 < axis2 and tuple(shape) == (x.shape[0] + abs(offset),) * 2:
+        return diag(x, k=offset)
+    return diagonal_scatter(x, shape=tuple(shape), offset=offset, axis1=axis1, axis2=axis2)
+
+
 diagonal: Primitive = linear(
     "diagonal", "x", "np.diagonal(x, offset, axis1, axis2)",
-    lambda ct, out, x, *, offset, axis1, axis2: diagonal_scatter(
-        ct, shape=x.shape, offset=offset, axis1=axis1, axis2=axis2
-    ),
+    lambda ct, out, x, *, offset, axis1, axis2: on_diagonal(ct, x.shape, offset, axis1, axis2),
     infer=lambda x, **params: aval(_diagonal_shape(x.shape, **params), x.dtype), params="offset axis1 axis2", view=True,
+)  # fmt: skip
+#: the square matrix with the vector x on its k-th diagonal
+diag: Primitive = linear(
+    "diag", "x", "np.diag(x, k)", lambda ct, out, x, *, k: diagonal(ct, offset=k, axis1=0, axis2=1),
+    infer=lambda x, *, k: aval((x.shape[0] + abs(k),) * 2, x.dtype), params="k", label="DiagEmbed",
 )  # fmt: skip
 diagonal_scatter: Primitive = linear(
     "diagonal_scatter", "x", "rt.diagonal_scatter(x, shape, offset, axis1, axis2)",
@@ -155,9 +165,9 @@ diagonal_scatter: Primitive = linear(
 )  # fmt: skip
 trace: Primitive = linear(
     "trace", "x", "np.trace(x, offset, axis1, axis2)",
-    lambda ct, out, x, *, offset, axis1, axis2: diagonal_scatter(
+    lambda ct, out, x, *, offset, axis1, axis2: on_diagonal(
         broadcast_to(reshape(ct, shape=(*ct.shape, 1)), shape=_diagonal_shape(x.shape, offset, axis1, axis2)),
-        shape=x.shape, offset=offset, axis1=axis1, axis2=axis2,
+        x.shape, offset, axis1, axis2,
     ),
     infer=lambda x, **params: aval(_diagonal_shape(x.shape, **params)[:-1], np.trace(np.ones((1, 1), x.dtype)).dtype),
     params="offset axis1 axis2",

@@ -123,6 +123,7 @@ MOVES: dict[str, list[Sample]] = {
         sample(real(3, 2, 4), offset=-1, axis1=2, axis2=0),
         sample(real(2, 2), offset=5, axis1=0, axis2=1),
     ],
+    "diag": [sample(real(3), k=0), sample(cplx(2), k=-2)],
     "diagonal_scatter": [
         sample(real(3), shape=(3, 4), offset=0, axis1=0, axis2=1),
         sample(real(2, 2), shape=(3, 2, 4), offset=2, axis1=0, axis2=2),
