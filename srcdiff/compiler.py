@@ -118,7 +118,7 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
     """The forward program of these nodes, with the user's names."""
     origins = {node: origin_of(node) for node in nodes if node.site.prim is not None}
     sources = {node: Source(o.target, o.file, o.line, o.text) for node, o in origins.items() if o is not None}
-    names = {node: o.operands for node, o in origins.items() if o is not None}
+    names = {node: operand_names(node, o) for node, o in origins.items() if o is not None}
     avals = {}
     for node in nodes:
         if node.site.prim is not None:
@@ -136,6 +136,16 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
             value = node.variable._value if isinstance(node, AccumulateGrad) else None
             avals[node] = aval(value.shape, value.dtype) if value is not None else aval((), np.dtype(np.float64))
     return lower(nodes, roots, avals, sources, program_name(roots, origins), names)
+
+
+def operand_names(node: GradNode, origin: Origin) -> tuple[str | None, ...]:
+    """What the user calls the operands. In `xp.matmul(a, b)` with a local `xp`, which looks like a method's receiver, the first
+    name is dropped if the rest fit the operands."""
+    names, site = origin.operands, node.site
+    count = len(site.kinds)
+    if len(names) == count + 1 and not any(origin.literal[1:]) and (count > 1 or not site.params):
+        return names[1:]
+    return names
 
 
 def _label(label: Any) -> str | None:
