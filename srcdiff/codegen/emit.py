@@ -16,11 +16,11 @@ import gast
 import numpy as np
 
 from srcdiff.codegen.header import Header, docstring
-from srcdiff.codegen.idioms import number, written, zeros
+from srcdiff.codegen.idioms import adds_up, index_tree, number, written, zeros
 from srcdiff.codegen.namer import Namer
 from srcdiff.codegen.printer import Comments, Note, to_source
 from srcdiff.codegen.statements import LARGE, Statement, partition
-from srcdiff.codegen.template import attribute, call, constant, expression, name, store, subscript
+from srcdiff.codegen.template import call, constant, expression, name, store, subscript
 from srcdiff.core.program import Node, Program, Source
 from srcdiff.transform.schedule import Plan, Step, schedule
 
@@ -118,7 +118,7 @@ class _Function:
             lines = self._added(statement)
         elif node in self.items:
             lines = [self._unpacked(node)]
-        elif node.prim is not None and node.prim.name == "scatter":
+        elif node.prim is not None and node.prim.name == "scatter" and not adds_up(node):
             label = self.names[node] = self.namer.take(statement.label)
             lines = [gast.Assign([store(label)], zeros(node), None), self._placed(node, label, first=True)]
         else:
@@ -137,7 +137,7 @@ class _Function:
     def _added(self, statement: Statement) -> list[Any]:
         label, term = self.names[statement.node], statement.term
         assert term is not None
-        if term.prim is not None and term.prim.name == "scatter" and term not in self.names:
+        if term.prim is not None and term.prim.name == "scatter" and term not in self.names and not adds_up(term):
             return [self._placed(term, label, first=False)]
         return [gast.AugAssign(store(label), gast.Add(), self._operand(term, statement.node))]
 
@@ -150,8 +150,7 @@ class _Function:
         params = node.kwargs
         where = subscript(params["index"], dynamic)
         if not params["unique"]:
-            index = gast.Subscript(attribute("np.s_"), where, gast.Load()) if _has_slices(where) else where
-            return gast.Expr(call("np.add.at", name(label), index, value))
+            return gast.Expr(call("np.add.at", name(label), index_tree(where), value))
         target = gast.Subscript(name(label), where, gast.Store())
         return gast.Assign([target], value, None) if first else gast.AugAssign(target, gast.Add(), value)
 
@@ -224,11 +223,6 @@ class _Function:
 
 def _bytes(node: Node) -> int:
     return 0 if isinstance(node.aval, tuple) else int(node.aval.nbytes)
-
-
-def _has_slices(index: Any) -> bool:
-    parts = index.elts if type(index) is gast.Tuple else [index]
-    return any(type(part) is gast.Slice for part in parts)
 
 
 def _ufunc(node: Node) -> str | None:

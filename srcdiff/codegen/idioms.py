@@ -12,7 +12,7 @@ from typing import Any, Final
 import gast
 import numpy as np
 
-from srcdiff.codegen.template import call, constant, fill, method
+from srcdiff.codegen.template import attribute, call, constant, fill, method, subscript
 from srcdiff.core.program import Node
 
 _LOAD = gast.Load()
@@ -126,6 +126,27 @@ def _mul(node: Node, operands: list[Any]) -> Any:
     return gast.BinOp(left, gast.Mult(), right)
 
 
+def adds_up(node: Node) -> bool:
+    """Whether the entries of a scatter are so many, and repeated, that a helper adds them up faster than np.add.at."""
+    size, count = math.prod(node.shape), math.prod(node.operands[0].shape)
+    return not node.kwargs["unique"] and count >= 64 and size <= 16 * count and node.dtype.char in "fdFD"
+
+
+def index_tree(where: Any) -> Any:
+    """What stands between brackets, as an expression of its own."""
+    parts = where.elts if type(where) is gast.Tuple else [where]
+    if any(type(part) is gast.Slice for part in parts):
+        return gast.Subscript(attribute("np.s_"), where, _LOAD)
+    return where
+
+
+def _scatter(node: Node, operands: list[Any]) -> Any:
+    value, *dynamic = operands
+    params = node.kwargs
+    index = index_tree(subscript(params["index"], dynamic))
+    return call("rt.scatter", value, index, constant(params["shape"]), constant(params["unique"]))
+
+
 IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
     "sum_to": _sum_to,
     "transpose": _transpose,
@@ -133,4 +154,5 @@ IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
     "broadcast_to": _broadcast_to,
     "cast": _cast,
     "mul": _mul,
+    "scatter": _scatter,
 }

@@ -131,6 +131,8 @@ def rebuild(program: Program, rule: Rule, builder: Builder | None = None) -> Pro
         made = rule(builder, node, operands)
         if made is None:
             made = builder.emit(node.prim, operands, node.kwargs, node.aval)
+        if node.hint:
+            suggest(made, node.hint)
         new[node] = rename(made, node.name) if node.name else made
     return Program(
         program.name,
@@ -143,6 +145,13 @@ def rename(node: Node, name: str | None) -> Node:
     """Give a node that has no name yet its printed name; identity is kept."""
     if node.name is None and name is not None and not node.is_literal:
         object.__setattr__(node, "name", name)  # a label, not part of the value
+    return node
+
+
+def suggest(node: Node, hint: str) -> Node:
+    """Give a node that has neither name nor hint a hint; identity is kept."""
+    if node.name is None and node.hint is None and node.prim is not None:
+        object.__setattr__(node, "hint", hint)  # a label, not part of the value
     return node
 
 

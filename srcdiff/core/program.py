@@ -52,6 +52,8 @@ class Node(Operand):
     #: stem of the printed variable, if the user or the transformation named the value
     name: str | None = None
     literal: Any = None
+    #: what to call the variable if one is needed and the value has no name
+    hint: str | None = None
 
     _priority = 1
 

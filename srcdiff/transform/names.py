@@ -21,6 +21,8 @@ def stem(node: Node) -> str:
     """The name of a value in a statement: its own, or a short one after the operation that made it."""
     if node.name:
         return node.name
+    if node.hint:
+        return node.hint
     if node.prim is None:
         return "x"
     if node.prim.name in ("mul", "div", "neg") and node.shape == ():

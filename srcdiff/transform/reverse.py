@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from srcdiff.core.builder import Builder, item, rename
+from srcdiff.core.builder import Builder, item, rename, suggest
 from srcdiff.core.program import NOWHERE, Node, Program
 from srcdiff.errors import CompileError, NotDifferentiableError
 from srcdiff.ops.structural import fit
@@ -78,6 +78,8 @@ class _Reverse:
         self.proxies: dict[Node, Node] = {}
         #: a Node, or for a value with several outputs a dict from output number to Node
         self.cotangents: dict[Node, Any] = {}
+        #: names for the cotangents of values that have none
+        self.hints: dict[Node, str] = {}
         self.seeds = []
         for k, out in enumerate(forward.outputs):
             if out is None:
@@ -116,6 +118,10 @@ class _Reverse:
             ct = tuple(ct.get(k) for k in range(len(node.aval)))
         elif node.name:
             rename(ct, f"g_{node.name}")
+        else:
+            suggest(ct, f"g_{self.hints.get(node) or described(node)}")
+        if node.name and len(node.operands) == 1 and prim.elementwise:
+            self.hints[node.operands[0]] = "pre"  # z of h = tanh(z)
         operands = [self.value(operand) for operand in node.operands]
         out = _Items(self, node) if prim.multi else self.value(node)
         for k, operand in enumerate(node.operands):

@@ -7,19 +7,19 @@ def attention_backward(g_out, x, wo, q, v, k_T, e, sum_e, a, product, diff):
     returns  g_wq f32[8,8], g_wk f32[8,8], g_wv f32[8,8], g_wo f32[8,8]
     """
     # return np.mean((a @ v @ wo + x - y) ** 2)                     model.py:8
-    product_2 = diff * (g_out / 256)                                # f32[4,16,8]
-    product_3 = product_2 @ wo.T                                    # f32[4,16,8]
-    g_wo = product.reshape(64, 8).T @ product_2.reshape(64, 8)      # f32[8,8]
-    g_a = product_3 @ v.swapaxes(-1, -2)                            # f32[4,16,16]
-    g_v = a.swapaxes(-1, -2) @ product_3                            # f32[4,16,8]
+    g_diff = diff * (g_out / 256)                                   # f32[4,16,8]
+    g_product = g_diff @ wo.T                                       # f32[4,16,8]
+    g_wo = product.reshape(64, 8).T @ g_diff.reshape(64, 8)         # f32[8,8]
+    g_a = g_product @ v.swapaxes(-1, -2)                            # f32[4,16,16]
+    g_v = a.swapaxes(-1, -2) @ g_product                            # f32[4,16,8]
     # a = e / np.sum(e, axis=-1, keepdims=True)                     model.py:7
     g_e = g_a / sum_e - np.sum(g_a * (a / sum_e), axis=2, keepdims=True)  # f32[4,16,16]
     # e = np.exp(scores - np.max(scores, axis=-1, keepdims=True))   model.py:6
     g_scores = g_e * e                                              # f32[4,16,16]
     # scores = q @ np.swapaxes(k, -1, -2) * 0.125                   model.py:5
-    product_4 = 0.125 * g_scores                                    # f32[4,16,16]
-    g_q = product_4 @ k_T.swapaxes(-1, -2)                          # f32[4,16,8]
-    g_k = product_4.swapaxes(-1, -2) @ q                            # f32[4,16,8]
+    g_product_2 = 0.125 * g_scores                                  # f32[4,16,16]
+    g_q = g_product_2 @ k_T.swapaxes(-1, -2)                        # f32[4,16,8]
+    g_k = g_product_2.swapaxes(-1, -2) @ q                          # f32[4,16,8]
     # v = x @ wv                                                    model.py:4
     reshaped = x.reshape(64, 8)                                     # f32[64,8]
     g_wv = reshaped.T @ g_v.reshape(64, 8)                          # f32[8,8]

@@ -14,8 +14,8 @@ def mixed_backward(g_out, m, diff, u, s, n, v):
     # s = np.mean(u, axis=0)                                        model.py:3
     g_u = g_out * s / n + product + product + g_s / 4               # f64[4,3]
     # u = (a - c) * m                                               model.py:2
-    product_2 = g_u * m                                             # f64[4,3]
+    g_diff = g_u * m                                                # f64[4,3]
     g_m = diff * g_u                                                # f64[4,3]
-    g_a = np.sum(product_2, axis=1, keepdims=True)                  # f64[4,1]
-    g_c = -np.sum(product_2, axis=0)                                # f64[3]
+    g_a = np.sum(g_diff, axis=1, keepdims=True)                     # f64[4,1]
+    g_c = -np.sum(g_diff, axis=0)                                   # f64[3]
     return g_a, g_c, g_m

@@ -13,7 +13,7 @@ def loss_backward(g_out, x, W2, hidden, diff):
     g_hidden = g_logits @ W2.T                                      # f32[32,64]
     g_W2 = hidden.T @ g_logits                                      # f32[64,10]
     # hidden = np.tanh(x @ W1 + b1)                                 model.py:3
-    product = g_hidden * (1 - hidden * hidden)                      # f32[32,64]
-    g_b1 = np.sum(product, axis=0)                                  # f32[64]
-    g_W1 = x.T @ product                                            # f32[64,64]
+    g_pre = g_hidden * (1 - hidden * hidden)                        # f32[32,64]
+    g_b1 = np.sum(g_pre, axis=0)                                    # f32[64]
+    g_W1 = x.T @ g_pre                                              # f32[64,64]
     return g_W1, g_b1, g_W2, g_b2
