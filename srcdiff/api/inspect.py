@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from srcdiff.autograd.cache import STATS, Counts
+from srcdiff.autograd.cache import STATS, Counts, forget_all
 from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
 from srcdiff.compiler import Executable, compile_backward, origin_of, runner, simplify
@@ -127,6 +127,12 @@ def info_of(counts: Counts) -> CacheInfo:
 def cache_info() -> CacheInfo:
     """The counts of the whole process."""
     return info_of(STATS)
+
+
+def cache_clear() -> None:
+    """Forget every compiled backward pass of the process, and the counts."""
+    forget_all()
+    STATS.clear()
 
 
 def explanation(function: Any, root: Any, wanted: list[Edge], counts: Counts) -> str:
