@@ -295,3 +295,11 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = np.int64, 
     """The row and column numbers of a matrix's upper triangle, as a tensor of two rows."""
     check_device(device)
     return made(np.stack(np.triu_indices(row, offset, col)).astype(numpy_dtype(dtype)))
+
+
+def legacy(data: tuple[Any, ...], dtype: Any = None) -> Any:
+    """The array of `Tensor(...)`: of one sequence or array its values, of ints a shape; of the default dtype."""
+    kind = default_dtype() if dtype is None else numpy_dtype(dtype)
+    if len(data) == 1 and not isinstance(data[0], int):
+        return array_of(data[0]._value if isinstance(data[0], TensorBase) else data[0], kind)
+    return np.empty(sizes(data) if data else (0,), kind)

@@ -25,7 +25,7 @@ def _pattern(x: Any, dtype: Any, device: Any, layout: Any = None, memory_format:
 
 
 def zeros_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,  # noqa: A002
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Any:  # fmt: skip
     """Zeros of the shape and dtype of another."""
@@ -34,7 +34,7 @@ def zeros_like(
 
 
 def ones_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,  # noqa: A002
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Any:  # fmt: skip
     """Ones of the shape and dtype of another."""
@@ -43,7 +43,7 @@ def ones_like(
 
 
 def empty_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,  # noqa: A002
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Any:  # fmt: skip
     """A tensor of the shape and dtype of another, its values not set."""
@@ -52,7 +52,7 @@ def empty_like(
 
 
 def full_like(
-    input: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
+    input: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
     """A number in the shape and dtype of another."""
@@ -110,20 +110,20 @@ def randperm(
     return made(random._randperm(n, numpy_dtype(dtype), generator), requires_grad)
 
 
-def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Uniform numbers of the shape and dtype of another."""
     shape, kind, traced = _pattern(input, dtype, device)
     return made(random._rand(shape, kind), requires_grad, traced)
 
 
-def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Normal numbers of the shape and dtype of another."""
     shape, kind, traced = _pattern(input, dtype, device)
     return made(random._randn(shape, kind), requires_grad, traced)
 
 
 def randint_like(
-    input: Any, low: int = 0, high: int | None = None, *, dtype: Any = None, device: Any = None,  # noqa: A002
+    input: Any, low: int = 0, high: int | None = None, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Integers from low to high - 1 of the shape and dtype of another; `randint_like(x, high)` starts at 0."""
@@ -144,13 +144,13 @@ def normal(
     return made(random._normal(*values, None if size is None else sizes((size,)), kind, generator), requires_grad)
 
 
-def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:  # noqa: A002
+def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:
     """1 with the probability given for each element (or `p` for all), else 0; of the dtype of `input`."""
     value = input._value if isinstance(input, TensorBase) else np.asarray(input)
     return made(random._bernoulli(value if p is None else p, value.shape, value.dtype, generator))
 
 
-def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:  # noqa: A002
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Positions drawn with probabilities proportional to the rows of `input`; a row of `num_samples` for each.
 
     Without replacement by the largest of log(u) / weight (Efraimidis and Spirakis 2006).

@@ -12,7 +12,7 @@ class Device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: Any, index: int | None = None) -> None:  # noqa: A002
+    def __init__(self, type: Any, index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
         if name not in ("cpu", "cuda", "mps", "xpu", "meta"):
             raise AutogradError(f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {name}")

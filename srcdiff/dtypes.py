@@ -163,12 +163,12 @@ def set_default_dtype(d: Any) -> None:
     _Default.dtype = found
 
 
-def finfo(type: Any = None) -> np.finfo[Any]:  # noqa: A002
+def finfo(type: Any = None) -> np.finfo[Any]:
     """Machine limits of a floating-point or complex dtype (the default one if none is given)."""
     return np.finfo(default_dtype() if type is None else numpy_dtype(type))
 
 
-def iinfo(type: Any) -> np.iinfo[Any]:  # noqa: A002
+def iinfo(type: Any) -> np.iinfo[Any]:
     """Limits of an integer dtype."""
     return np.iinfo(numpy_dtype(type))
 

@@ -148,9 +148,9 @@ class FillingMethods(TensorBase):
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **keywords: Any) -> Any:
         """ndarray.sort, in place; with a keyword of PyTorch's (`dim`, `descending`) its method, which gives values and
         indices."""
-        if "dim" in keywords or "descending" in keywords:
+        if "dim" in keywords or "descending" in keywords or type(kind) is bool:
             pytorch: Any = super()
-            return pytorch.sort(**keywords)
+            return pytorch.sort(axis, kind, **keywords)
         update(self, FUNCTIONS[np.sort], axis=axis, kind=kind, order=order, **keywords)
         return None
 

@@ -21,6 +21,7 @@ from srcdiff.ops.elementwise import conj, where
 from srcdiff.ops.families import bilinear, elementwise, linear, primitive, result_dtype
 from srcdiff.ops.indexing import getitem, scatter, scatter_along_axis, take_along_axis
 from srcdiff.ops.linalg import matmul
+from srcdiff.ops.shaping import flip
 from srcdiff.ops.structural import reshape, swap, transpose
 
 
@@ -72,6 +73,12 @@ swap_axes: Primitive = linear(
 matrix_t: Primitive = linear(
     "matrix_t", "x", "x.T", lambda ct, out, x: matrix_t(ct), infer=lambda x: aval(x.shape[::-1], x.dtype), view=True,
     label="T", fold=_becomes(lambda x: transpose(x, axes=tuple(range(x.ndim))[::-1])),
+)  # fmt: skip
+
+#: PyTorch's flip is a copy
+flip_copy: Primitive = linear(
+    "flip_copy", "x", "np.array(np.flip(x, axis))", lambda ct, out, x, *, axis: flip(ct, axis=axis),
+    infer=lambda x, *, axis: x, params="axis", label="Flip", fold=_becomes(lambda x, *, axis: flip(x, axis=axis)),
 )  # fmt: skip
 
 # --------------------------------------------------------------------------------------------------- products by their name

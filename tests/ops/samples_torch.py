@@ -11,9 +11,14 @@ SAMPLES: dict[str, list[Sample]] = {
         name: [sample(apart(3, 4)), sample(apart()), sample(real(0, 2))]
         for name in ("flat_sign", "flat_floor", "flat_ceil", "flat_trunc")
     },
-    "flat_round": [sample(apart(3, 4), decimals=0), sample(np.array([0.12, -3.37]), decimals=1), sample(real(0, 2), decimals=0)],
+    "flat_round": [
+        sample(apart(3, 4), decimals=0),
+        sample(np.array([0.12, -3.37]), decimals=1),
+        sample(real(0, 2), decimals=0),
+    ],
     "swap_axes": [sample(real(2, 3, 4), axis1=0, axis2=2), sample(cplx(2, 3), axis1=1, axis2=0)],
     "matrix_t": [sample(real(2, 3)), sample(cplx(2, 0)), sample(real(3))],
+    "flip_copy": [sample(real(2, 3), axis=(0, 1)), sample(cplx(3), axis=(0,)), sample(real(0, 2), axis=(1,))],
     "dot": [sample(real(3), real(3)), sample(cplx(3), cplx(3)), sample(real(0), real(0))],
     "mv": [sample(real(2, 3), real(3)), sample(cplx(2, 3), cplx(3)), sample(real(0, 3), real(3))],
     "bmm": [sample(real(2, 3, 4), real(2, 4, 5)), sample(cplx(1, 2, 2), cplx(1, 2, 2))],

@@ -1,0 +1,366 @@
+"""Selecting, replacing and adding elements by index. What writes gives a new tensor (methods ending in _ are elsewhere)."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import AutogradError
+from srcdiff.functions.indexing import index_of
+from srcdiff.index import FULL, Dynamic, Index, Slice, at
+from srcdiff.ops import elementwise as el
+from srcdiff.ops import indexing as ops
+from srcdiff.ops import shaping
+from srcdiff.ops import torchlike as tl
+from srcdiff.ops.structural import broadcast_to, reshape
+from srcdiff.torchlike.shaping import ravel
+from srcdiff.torchlike.support import (
+    arrayed,
+    at_least_1d,
+    in_dtype,
+    integer_index,
+    lift,
+    numpy_keywords,
+    one_dim,
+    result,
+    value_of,
+)
+
+# ------------------------------------------------------------------------------------------------------------ selecting
+
+
+@numpy_keywords
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The entries of a dimension that a vector of positions names."""
+    x, rows = arrayed(input), at_least_1d(integer_index(index, "index_select"))
+    if rows.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    axis = one_dim(dim, x.ndim)
+    _in_bounds(rows, x.shape[axis] if x.ndim else 1)
+    made = tl.index_select(at_least_1d(x), rows, axis=axis)
+    return made if x.ndim else reshape(made, shape=())
+
+
+def _in_bounds(index: Any, n: int) -> None:
+    """PyTorch's functions take no negative positions."""
+    value = value_of(index)
+    if np.size(value) and (np.min(value) < 0 or np.max(value) >= n):
+        raise IndexError(f"index out of range in self: positions must be from 0 to {n - 1}")
+
+
+@numpy_keywords
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on."""
+    x, places = arrayed(input), integer_index(index, "gather")
+    axis = one_dim(dim, x.ndim)
+    if not x.ndim or not places.ndim:
+        return reshape(gather(at_least_1d(x), axis, at_least_1d(places)), shape=places.shape)
+    if x.ndim != places.ndim:
+        raise AutogradError("Index tensor must have the same number of dimensions as input tensor")
+    for k, (n, m) in enumerate(zip(x.shape, places.shape, strict=True)):
+        if k != axis and m > n:
+            raise AutogradError(
+                f"Size does not match at dimension {k} expected index {list(places.shape)} to be no larger than self "
+                f"{list(x.shape)} apart from dimension {axis}"
+            )
+    _gather_bounds(places, x.shape[axis], axis)
+    return tl.take_within(x, places, axis)
+
+
+def _gather_bounds(places: Any, n: int, axis: int) -> None:
+    value = value_of(places)
+    if np.size(value):
+        for wrong in (np.min(value), np.max(value)):
+            if not 0 <= wrong < n:
+                raise AutogradError(f"index {wrong} is out of bounds for dimension {axis} with size {n}")
+
+
+def take(input: Any, index: Any) -> Any:
+    """The elements of the flattened tensor at positions."""
+    flat = ravel(input)
+    places = integer_index(index, "take")
+    static, dynamic = index_of(flat, places if places.ndim else value_of(places))
+    return ops.getitem(flat, *dynamic, index=static)
+
+
+@numpy_keywords
+def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
+    """`gather` with broadcasting, of the flattened tensors if no dimension is given."""
+    x, places = arrayed(input), integer_index(indices, "take_along_dim")
+    if dim is None:
+        x, places, dim = ravel(x), ravel(places), 0
+    axis = one_dim(dim, x.ndim)
+    common = np.broadcast_shapes(
+        *(tuple(1 if k == axis else n for k, n in enumerate(shape)) for shape in (x.shape, places.shape))
+    )
+    x, places = (
+        broadcast_to(a, shape=wanted) if a.shape != (wanted := _but(common, axis, a.shape[axis])) else a
+        for a in (x, places)
+    )
+    return ops.take_along_axis(x, places, axis=axis)
+
+
+def _but(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
+def masked_select(input: Any, mask: Any) -> Any:
+    """The elements where the mask is True, in one dimension."""
+    x, m = arrayed(input), _mask(mask, "masked_select")
+    shape = np.broadcast_shapes(x.shape, m.shape)
+    x = x if x.shape == shape else broadcast_to(x, shape=shape)
+    static, dynamic = index_of(at_least_1d(x), np.broadcast_to(value_of(m), shape or (1,)))
+    return ops.getitem(at_least_1d(x), *dynamic, index=static)
+
+
+def _mask(mask: Any, name: str) -> Any:
+    m = arrayed(mask)
+    if m.dtype != bool:
+        raise AutogradError(f"{name}: expected BoolTensor for mask, got {m.dtype}")
+    return m
+
+
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The positions of what is nonzero: a row for each, or a tensor for each dimension."""
+    places = np.nonzero(np.atleast_1d(value_of(lift(input))))
+    if as_tuple:
+        return tuple(result(place, input) for place in places)
+    x = arrayed(input)
+    return result(np.stack(places, -1) if x.ndim else np.zeros((len(places[0]), 0), np.int64), input)
+
+
+def argwhere(input: Any) -> Any:
+    """The positions of what is nonzero, a row for each."""
+    return nonzero(input)
+
+
+# ------------------------------------------------------------------------------------------------------------ replacing
+
+
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """`value` where the mask is True."""
+    x = arrayed(input)
+    return tl.masked_fill(x, _mask(mask, "masked_fill"), _fitting(value, x))
+
+
+def _fitting(value: Any, x: Any) -> Any:
+    """A value to be put into x: numbers as they are, tensors in the dtype of x."""
+    v = lift(value)
+    if isinstance(v, (bool, int, float, complex)):
+        return x.dtype.type(v) if x.dtype.kind not in "fc" else v
+    return in_dtype(v, x.dtype)
+
+
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """The elements of `source`, in order, where the mask is True."""
+    x, m = arrayed(input), _mask(mask, "masked_scatter")
+    shape = np.broadcast_shapes(x.shape, m.shape)
+    x = x if x.shape == shape else broadcast_to(x, shape=shape)
+    chosen = np.broadcast_to(value_of(m), shape)
+    count = int(np.count_nonzero(chosen))
+    values = ravel(source)
+    if values.shape[0] < count:
+        raise AutogradError("masked_scatter: expected self and source to have same number of elements as mask has ones")
+    static, dynamic = index_of(x, chosen)
+    return ops.index_set(x, values if values.shape[0] == count else values[:count], *dynamic, index=static)
+
+
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """`input` after `input[indices] = values`, or `+=` (repeated entries adding up)."""
+    x = arrayed(input)
+    static, dynamic = index_of(x, tuple(indices))
+    v = _fitting(values, x)
+    if accumulate:
+        return ops.index_add(x, v, *dynamic, index=static, unique=static.unique)
+    return ops.index_set(x, v, *dynamic, index=static)
+
+
+def _at(axis: int, index: Any, name: str) -> tuple[Index, Any]:
+    rows = at_least_1d(integer_index(index, name))
+    if rows.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    return tl.at_axis(axis), rows
+
+
+@numpy_keywords
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """The entries of `source` added at positions of a dimension; repeated positions add up."""
+    x = arrayed(input)
+    static, rows = _at(one_dim(dim, x.ndim), index, "index_add")
+    source = in_dtype(arrayed(source), x.dtype)
+    return ops.index_add(x, source if alpha == 1 else el.mul(source, alpha), rows, index=static, unique=False)
+
+
+@numpy_keywords
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """The entries of `source` put at positions of a dimension."""
+    x = arrayed(input)
+    static, rows = _at(one_dim(dim, x.ndim), index, "index_copy")
+    return ops.index_set(x, in_dtype(arrayed(source), x.dtype), rows, index=static)
+
+
+@numpy_keywords
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """A value put at positions of a dimension."""
+    x = arrayed(input)
+    static, rows = _at(one_dim(dim, x.ndim), index, "index_fill")
+    return ops.index_set(x, _fitting(value, x), rows, index=static)
+
+
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """Values put (or added) at positions of the flattened tensor."""
+    x = arrayed(input)
+    made = index_put(ravel(x), (ravel(integer_index(index, "put")),), ravel(in_dtype(arrayed(source), x.dtype)), accumulate)
+    return reshape(made, shape=x.shape)
+
+
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """`src` put in as one entry of a dimension."""
+    x = arrayed(input)
+    return ops.index_set(x, in_dtype(arrayed(src), x.dtype), index=at(one_dim(dim, x.ndim), operator.index(index)))
+
+
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:  # fmt: skip
+    """`src` put in as a slice of a dimension."""
+    x = arrayed(input)
+    axis = one_dim(dim, x.ndim)
+    static = Index((*(FULL,) * axis, Slice(start, end, step)), axis > 0)
+    return ops.index_set(x, in_dtype(arrayed(src), x.dtype), index=static)
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """`src` put in as a diagonal."""
+    x = arrayed(input)
+    axis1, axis2 = one_dim(dim1, x.ndim), one_dim(dim2, x.ndim)
+    spot = {"shape": x.shape, "offset": offset, "axis1": axis1, "axis2": axis2}
+    placed = shaping.diagonal_scatter(in_dtype(arrayed(src), x.dtype), **spot)
+    ones = shaping.diagonal_scatter(np.ones(np.shape(value_of(src)), bool), **spot)
+    return el.where(ones, placed, x)
+
+
+# --------------------------------------------------------------------------------------------------- along a dimension
+
+
+def _scatter_operands(x: Any, dim: int, index: Any, src: Any, name: str) -> tuple[int, Any, Any]:
+    """The axis, the positions, and the part of `src` that they use."""
+    places = integer_index(index, name)
+    axis = one_dim(dim, x.ndim)
+    if places.ndim != x.ndim:
+        raise AutogradError(f"{name}: Index tensor must have the same number of dimensions as self tensor")
+    _gather_bounds(places, x.shape[axis], axis)
+    if isinstance(src, (bool, int, float, complex)):
+        return axis, places, x.dtype.type(src) if x.dtype.kind not in "fc" else src
+    src = arrayed(src)
+    if src.dtype != x.dtype:
+        raise AutogradError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if src.shape != places.shape:
+        if src.ndim != places.ndim or any(m > n for n, m in zip(src.shape, places.shape, strict=True)):
+            raise AutogradError(f"Expected index {list(places.shape)} to be no larger than src {list(src.shape)}")
+        parts = tuple(Slice(None, m, None) for m in places.shape)
+        src = ops.getitem(src, index=Index(parts, len(parts) > 1))
+    return axis, places, src
+
+
+def _open_grid(places: Any, axis: int) -> tuple[Index, tuple[Any, ...]]:
+    """The index that reads along an axis, whose other positions are those of `places` itself."""
+    grid: list[Any] = list(np.ix_(*map(range, places.shape)))
+    grid[axis] = value_of(places)
+    return Index(tuple(map(Dynamic, range(len(grid)))), len(grid) > 1, False), tuple(grid)
+
+
+@numpy_keywords
+def scatter(
+    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Any:  # fmt: skip
+    """Values put along a dimension: `out[index[i][j]][j] = src[i][j]` for dim 0, and so on."""
+    x = arrayed(input)
+    given = value if src is None else src
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise AutogradError("reduce argument must be either add or multiply.")
+        given = given if hasattr(given, "shape") else np.full(np.shape(value_of(index)), given, x.dtype)
+        return scatter_reduce(x, dim, index, given, "sum" if reduce == "add" else "prod")
+    axis, places, v = _scatter_operands(x, dim, index, given, "scatter")
+    if not x.ndim:
+        return reshape(scatter(at_least_1d(x), 0, at_least_1d(places), reshape(lift(v), shape=(1,))), shape=())
+    if _but(places.shape, axis, 0) == _but(x.shape, axis, 0):
+        return ops.set_along_axis(x, places, v, axis=axis)
+    static, grid = _open_grid(places, axis)
+    return ops.index_set(x, v, *grid, index=static)
+
+
+@numpy_keywords
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """Values added along a dimension; repeated positions add up."""
+    x = arrayed(input)
+    axis, places, v = _scatter_operands(x, dim, index, src, "scatter_add")
+    return tl.scatter_add(x, places, v, axis=axis)
+
+
+@numpy_keywords
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:  # fmt: skip
+    """Values combined along a dimension by "sum", "mean", "prod", "amax" or "amin" with each other and with `input`."""
+    x = arrayed(input)
+    axis, places, v = _scatter_operands(x, dim, index, src, "scatter_reduce")
+    ones = np.ones(places.shape, x.dtype)
+    hit = tl.scatter_add(np.zeros(x.shape, x.dtype), value_of(places), ones, axis=axis)
+    if reduce in ("sum", "mean"):
+        start = x if include_self else el.where(el.greater(hit, 0), 0.0 if x.dtype.kind in "fc" else x.dtype.type(0), x)
+        total = tl.scatter_add(start, places, v, axis=axis)
+        if reduce == "sum":
+            return total
+        count = np.maximum(hit + include_self, 1).astype(x.dtype)
+        return total / count if x.dtype.kind in "fc" else el.floor_divide(total, count)
+    static, grid = _open_grid(places, axis)
+    if reduce in ("amax", "amin"):
+        return _scatter_extreme(x, v, static, grid, reduce, include_self, hit)
+    if reduce != "prod":
+        raise AutogradError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    return _scatter_product(x, v, static, grid, include_self, hit)
+
+
+def _scatter_extreme(x: Any, v: Any, static: Index, grid: Any, reduce: str, include_self: bool, hit: Any) -> Any:
+    """The value is found without gradient; what ties with it then shares it evenly, as PyTorch does."""
+    ufunc = np.maximum if reduce == "amax" else np.minimum
+    low = np.array(-np.inf if reduce == "amax" else np.inf) if x.dtype.kind == "f" else np.array(
+        getattr(np.iinfo(x.dtype), "min" if reduce == "amax" else "max")
+    )  # fmt: skip
+    values, index = np.array(value_of(x)), static(*grid)
+    if not include_self:
+        values = np.where(hit > 0, low.astype(x.dtype), values)
+    best = values.copy()
+    ufunc.at(best, index, value_of(v))
+    from_self = (value_of(x) == best) & ((hit == 0) | include_self)
+    from_src = value_of(v) == best[index]
+    count = np.array(from_self, x.dtype)
+    np.add.at(count, index, from_src.astype(x.dtype))
+    count = np.maximum(count, 1)
+    mine = el.where(from_self, x, x.dtype.type(0))
+    theirs = el.where(from_src, v, v.dtype.type(0))
+    total = ops.index_add(mine, theirs, *grid, index=static, unique=False)
+    return total / count if x.dtype.kind in "fc" else el.floor_divide(total, count)
+
+
+def _scatter_product(x: Any, v: Any, static: Index, grid: Any, include_self: bool, hit: Any) -> Any:
+    """The entries that meet in one element are multiplied one round after another, so that zeros differentiate."""
+    made = x if include_self else el.where(hit > 0, x.dtype.type(1), x)
+    shape = np.broadcast_shapes(*(np.shape(g) for g in grid))
+    flat = np.ravel_multi_index([np.broadcast_to(g, shape).ravel() for g in grid], x.shape)
+    order = np.argsort(flat, kind="stable")
+    sorted_flat = flat[order]
+    first = np.concatenate([[True], sorted_flat[1:] != sorted_flat[:-1]]) if flat.size else np.zeros(0, bool)
+    turn = np.empty(flat.size, int)
+    turn[order] = np.arange(flat.size) - np.maximum.accumulate(np.where(first, np.arange(flat.size), 0))
+    made, values = ravel(made), ravel(v)
+    for k in range(int(turn.max(initial=-1)) + 1):
+        now = np.flatnonzero(turn == k)
+        spot = Index((Dynamic(0),), False, True)
+        product = ops.getitem(made, flat[now], index=spot) * ops.getitem(values, now, index=spot)
+        made = ops.index_set(made, product, flat[now], index=spot)
+    return reshape(made, shape=x.shape)
