@@ -25,9 +25,6 @@ LONG_SUM = 5  # terms of a sum that is accumulated in a variable
 SMALL = 1024  # elements; up to here an operation costs little more than calling it
 LARGE = 128 * 1024  # bytes; from here on a fresh temporary costs more than the arithmetic on it
 
-#: written anew at each use rather than given a name
-_FREE = frozenset({"transpose", "item"})
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Statement:
@@ -97,7 +94,7 @@ class _Partition:
                 continue
             if self._needs_name(node):
                 self.named.add(node)
-            if node.prim.name in _FREE and node.operands[0].prim is not None and self.uses.get(node, 0) > 1:
+            if _is_free(node) and node.operands[0].prim is not None and self.uses.get(node, 0) > 1:
                 self.named.add(node.operands[0])
             self.named.update(node.operands[k] for k in _shape(node.prim).repeated)
         self.pending: dict[Node, _Pending] = {}
@@ -118,7 +115,7 @@ class _Partition:
             return True
         if self.uses[node] == 2 and self._restated(node):
             return False
-        return self.uses[node] > 1 and prim.name not in _FREE
+        return self.uses[node] > 1 and not _is_free(node)
 
     def _restated(self, node: Node) -> bool:
         """Whether a value used twice is better written twice, as `1 - p`: one cheap operation with a literal."""
@@ -233,6 +230,14 @@ class _Partition:
         if x in self.pending:
             return self.pending[x].width + 2
         return len(repr(x.literal)) if x.is_literal else len(stem(x))
+
+
+def _is_free(node: Node) -> bool:
+    """Whether a value is written anew at each use rather than given a name: `x.T`, `x[:, None]`."""
+    if node.prim is None or node.prim.name != "reshape":
+        return node.prim is not None and node.prim.name in ("transpose", "item")
+    have = node.operands[0].shape
+    return have != () and 1 not in have and tuple(n for n in node.shape if n != 1) == have
 
 
 def _adds(node: Node) -> bool:

@@ -18,6 +18,8 @@ from srcdiff.transform.identity import (
     is_inexact,
     is_power_of_two,
     is_scalar,
+    is_shared,
+    is_small,
     made_by,
     number,
     rewrite,
@@ -59,24 +61,25 @@ def double_negation(prim: Primitive, xs: Operands, params: Params) -> Node | Non
 
 
 def negated_factor(prim: Primitive, xs: Operands, params: Params) -> Node | None:
-    """-(x * c) -> x * -c, and so for t and for quotients."""
+    """-(x * c) -> x * -c, and so for a small factor and for quotients, unless the product is needed anyway."""
     (product,) = xs
     if not (made_by(product, "mul") or made_by(product, "div")) or not is_inexact(product):
         return None
+    if is_array(product) and is_shared(product):
+        return None
     x, y = product.operands
-    small = number if is_scalar(product) else lambda node: number(node) is not None or is_scalar(node) or None
-    if small(y) is not None:
+    if number(y) is not None or is_small(y, product):
         return _again(product, x, neg(y))
-    return _again(product, neg(x), y) if small(x) is not None else None
+    return _again(product, neg(x), y) if number(x) is not None or is_small(x, product) else None
 
 
 def signs_outward(prim: Primitive, xs: Operands, params: Params) -> Node | None:
-    """-x * y -> -(x * y), so that a sum can take the sign; -x * c -> x * -c, and so for quotients."""
+    """-x * y -> -(x * y), so that a sum can take the sign; not from a small factor, where it costs nothing."""
     x, y = xs
     if not is_inexact(x, y):
         return None
     for this, other in ((x, y), (y, x)):
-        if made_by(this, "neg") and (is_array(this) or not is_array(other)):
+        if made_by(this, "neg") and not is_small(this, other):
             bare = this.operands[0]
             return neg(prim(bare, y) if this is x else prim(x, bare))  # type: ignore[no-any-return]
     return None
@@ -93,14 +96,21 @@ def sign_into_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
 
 
 def negative_term(prim: Primitive, xs: Operands, params: Params) -> Node | None:
-    """x + y * -c -> x - y * c; x - y * -c -> x + y * c, and so for quotients."""
+    """x + y * -c -> x - y * c; x - y * -c -> x + y * c, and so for quotients and for factors -t instead of -c."""
     x, y = xs
-    if not (made_by(y, "mul") or made_by(y, "div")) or not is_inexact(x, y) or y.name is not None:
+    if not (made_by(y, "mul") or made_by(y, "div")) or not is_inexact(x, y) or is_shared(y):
         return None
-    factor = number(y.operands[1])
-    if factor is None or factor > 0:
+    first, second = y.operands
+    factor = number(second)
+    if factor is not None and factor < 0:
+        positive = _again(y, first, -factor)
+    elif made_by(first, "neg"):
+        positive = _again(y, first.operands[0], second)
+    elif made_by(second, "neg"):
+        positive = _again(y, first, second.operands[0])
+    else:
         return None
-    return (sub if prim is add else add)(x, y.prim(y.operands[0], -factor))  # type: ignore[no-any-return, misc]
+    return (sub if prim is add else add)(x, positive)  # type: ignore[no-any-return]
 
 
 def twice(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -160,6 +170,22 @@ def scalar_takes_literal(prim: Primitive, xs: Operands, params: Params) -> Node 
     return None
 
 
+def literal_to_smaller(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """x * y * c -> x * (y * c) for a y much smaller than the product and a c that is exact to multiply with."""
+    product, y = xs
+    factor = number(y)
+    if factor is None or not is_power_of_two(factor) or not made_by(product, "mul") or not is_inexact(product):
+        return None
+    if is_shared(product):
+        return None
+    first, second = product.operands
+    if is_small(first, product) and is_inexact(first) and is_array(first):
+        return mul(mul(first, factor), second)  # type: ignore[no-any-return]
+    if is_small(second, product) and is_inexact(second) and is_array(second):
+        return mul(first, mul(second, factor))  # type: ignore[no-any-return]
+    return None
+
+
 def same_choice(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """where(c, x, x) -> x."""
     return xs[1] if xs[1] is xs[2] else None
@@ -178,5 +204,6 @@ ARITHMETIC: Final[tuple[Rewrite, ...]] = (
     rewrite(merge_literals, "mul div"),
     rewrite(literal_into_scalar, "mul"),
     rewrite(scalar_takes_literal, "mul div"),
+    rewrite(literal_to_smaller, "mul"),
     rewrite(same_choice, "where"),
 )

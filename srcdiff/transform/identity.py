@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from srcdiff.core.builder import Builder
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node
 
@@ -34,6 +35,26 @@ class Rewrite:
 def rewrite(rule: Rule, prims: str) -> Rewrite:
     """The identity that a function states, under the function's name."""
     return Rewrite(rule.__name__, tuple(prims.split()), rule)
+
+
+class SharingBuilder(Builder):
+    """A builder that knows which of its nodes are used more than once in the program that is being rewritten."""
+
+    __slots__ = ("shared",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared: set[Node] = set()
+
+
+def is_shared(node: Node) -> bool:
+    """Whether a node is needed anyway, so that rewriting one use of it saves nothing."""
+    return node.name is not None or (isinstance(node.builder, SharingBuilder) and node in node.builder.shared)
+
+
+def is_small(x: Node, beside: Node) -> bool:
+    """Whether work on x is negligible beside work on the other: a number beside an array, or a much smaller array."""
+    return not x.is_literal and 4 * x.aval.size <= beside.aval.size
 
 
 def number(node: Node) -> float | None:

@@ -104,7 +104,8 @@ class _Reverse:
         ct = self.cotangents.get(node)
         if ct is None:
             return None
-        return rename(self.builder.lift(ct), f"g_{node.name}") if node.name else self.builder.lift(ct)
+        lifted = self.builder.lift(ct)
+        return rename(lifted, f"g_{node.name}") if node.name else suggest(lifted, f"g_{described(node) or 'x'}")
 
     def step(self, node: Node, active: set[Node]) -> None:
         """Run the rules of one operation."""

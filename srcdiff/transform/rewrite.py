@@ -9,6 +9,7 @@ cost is linear in the number of operations. Each identity has a name, and can be
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node, Program
 from srcdiff.transform.arithmetic import ARITHMETIC
 from srcdiff.transform.factor import take_out_scalars
-from srcdiff.transform.identity import ELEMENTWISE, Rewrite, Rule
+from srcdiff.transform.identity import ELEMENTWISE, Rewrite, Rule, SharingBuilder
 from srcdiff.transform.recognise import prepare
 from srcdiff.transform.shapes import SHAPES
 
@@ -31,7 +32,13 @@ REWRITES: Final[tuple[Rewrite, ...]] = SHAPES + ARITHMETIC
 def simplify(program: Program, without: Collection[str] = ()) -> Program:
     """The program in simplest form. `without` names rewrites that are left out, for hunting a bug; "factor" too."""
     rules = _rules_by_primitive(rewrite for rewrite in REWRITES if rewrite.name not in without)
-    small = rebuild(program, lambda builder, node, operands: None, _Simplifier(rules))
+    builder = _Simplifier(rules)
+    uses = Counter(operand for node in program.nodes() for operand in node.operands)
+
+    def mark_shared(_: Builder, node: Node, operands: tuple[Node, ...]) -> None:
+        builder.shared.update(new for old, new in zip(node.operands, operands, strict=True) if uses[old] > 1)
+
+    small = rebuild(program, mark_shared, builder)
     return small if "factor" in without else take_out_scalars(small, _Simplifier(rules))
 
 
@@ -49,7 +56,7 @@ def _rules_by_primitive(rewrites: Iterable[Rewrite]) -> dict[str, list[Rule]]:
     return rules
 
 
-class _Simplifier(Builder):
+class _Simplifier(SharingBuilder):
     """A builder that tries the identities on every operation before it makes a node of it."""
 
     __slots__ = ("_rules", "_tried")

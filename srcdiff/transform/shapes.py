@@ -18,7 +18,7 @@ from srcdiff.ops.elementwise import mul
 from srcdiff.ops.families import broadcast_shapes, reduced_shape
 from srcdiff.ops.linalg import matmul
 from srcdiff.ops.structural import broadcast_to, cast, reshape, sum_to, swap
-from srcdiff.transform.identity import ELEMENTWISE, Rewrite, made_by, rewrite
+from srcdiff.transform.identity import ELEMENTWISE, Rewrite, is_shared, made_by, rewrite
 
 Operands = tuple[Node, ...]
 Params = dict[str, Any]
@@ -61,6 +61,15 @@ def cast_before_broadcast(prim: Primitive, xs: Operands, params: Params) -> Node
     """cast(broadcast(x)) -> broadcast(cast(x))."""
     small = core(xs[0])
     return None if small is xs[0] else stretch(cast(small, **params), xs[0].shape)
+
+
+def reshape_late(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """f(reshape(x), c) -> reshape(f(x, c)), so that c meets what x was made of."""
+    shaped = [x for x in xs if not x.is_literal]
+    if len(shaped) != 1 or not made_by(shaped[0], "reshape") or is_shared(shaped[0]):
+        return None
+    (old,) = shaped
+    return reshape(prim(*(old.operands[0] if x is old else x for x in xs), **params), shape=old.shape)  # type: ignore[no-any-return]
 
 
 def broadcast_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -153,6 +162,7 @@ def vector_product(prim: Primitive, xs: Operands, params: Params) -> Node | None
 
 SHAPES: Final[tuple[Rewrite, ...]] = (
     rewrite(broadcast_late, ELEMENTWISE),
+    rewrite(reshape_late, ELEMENTWISE),
     rewrite(cast_before_broadcast, "cast"),
     rewrite(broadcast_once, "broadcast_to"),
     rewrite(rearranged_number, "reshape transpose getitem"),

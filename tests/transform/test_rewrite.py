@@ -21,6 +21,9 @@ F8 = np.dtype(np.float64)
 #: rewrite -> what is built of x f64[2,3], y f64[2,3], v f64[3], t and s f64[], and what remains of it
 EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
     "broadcast_late": (lambda x, y, v, t, s: x * P["broadcast_to"](t, shape=(2, 3)), "mul(x, t)"),
+    "reshape_late": (
+        lambda x, y, v, t, s: P["reshape"](x * 2.0, shape=(3, 2)) * 0.5, "reshape(x, shape=(3, 2))"
+    ),
     "cast_before_broadcast": (
         lambda x, y, v, t, s: P["cast"](P["broadcast_to"](v, shape=(2, 3)), dtype=F4),
         "cast(v, dtype=float32); broadcast_to(cast, shape=(2, 3))",
@@ -59,13 +62,17 @@ EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
     "minus_one": (lambda x, y, v, t, s: x * -1.0, "neg(x)"),
     "double_negation": (lambda x, y, v, t, s: P["neg"](-x), ""),
     "negated_factor": (lambda x, y, v, t, s: -(x / t), "neg(t); div(x, neg)"),
-    "signs_outward": (lambda x, y, v, t, s: y + (-x) * v, "mul(x, v); sub(y, mul)"),
+    "signs_outward": (lambda x, y, v, t, s: (-x) / y, "div(x, y); neg(div)"),
     "sign_into_sum": (lambda x, y, v, t, s: x + -y, "sub(x, y)"),
     "negative_term": (lambda x, y, v, t, s: x - y * -2.0, "mul(y, 2.0); add(x, mul)"),
     "twice": (lambda x, y, v, t, s: x + x, "mul(x, 2.0)"),
     "merge_literals": (lambda x, y, v, t, s: (t * 2.0) / 100, "div(t, 50.0)"),
     "literal_into_scalar": (lambda x, y, v, t, s: (x * 3.0) * t, "mul(t, 3.0); mul(x, mul)"),
     "scalar_takes_literal": (lambda x, y, v, t, s: (x * t) / 100, "div(t, 100); mul(x, div)"),
+    "literal_to_smaller": (
+        lambda x, y, v, t, s: x * P["reshape"](v, shape=(3, 1, 1)) * 2.0,
+        "mul(v, 2.0); reshape(mul, shape=(3, 1, 1)); mul(x, reshape)",
+    ),
     "same_choice": (lambda x, y, v, t, s: P["where"](P["greater"](x, y), y, y), ""),
     "factor": (
         lambda x, y, v, t, s: (t * x) / y - v * t, "div(x, y); sub(div, v); mul(sub, t)",

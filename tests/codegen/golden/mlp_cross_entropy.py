@@ -7,9 +7,9 @@ def loss_backward(g_out, x, targets, W2, hidden, exp_shifted, sum_exp_shifted):
     returns  g_W1 f32[64,64], g_b1 f32[64], g_W2 f32[64,10], g_b2 f32[10]
     """
     # return -np.mean(np.sum((shifted - log_norm) * targets, axis=1))  model.py:8
-    g_log_norm = np.sum(targets, axis=1, keepdims=True) * (g_out / 32)  # f32[32,1]
+    g_diff = targets * (g_out / -32)                                # f32[32,10]
     # log_norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))  model.py:7
-    g_shifted = targets * (g_out / -32) + g_log_norm / sum_exp_shifted * exp_shifted  # f32[32,10]
+    g_shifted = g_diff - np.sum(g_diff, axis=1, keepdims=True) / sum_exp_shifted * exp_shifted  # f32[32,10]
     # logits = hidden @ W2 + b2                                     model.py:4
     g_b2 = np.sum(g_shifted, axis=0)                                # f32[10]
     g_hidden = g_shifted @ W2.T                                     # f32[32,64]
