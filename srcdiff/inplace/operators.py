@@ -5,6 +5,9 @@ On values under differentiation they mean what they mean for NumPy: an array is 
 
 from __future__ import annotations
 
+import functools
+import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +16,20 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import operand
 from srcdiff.functions.indexing import index_of
-from srcdiff.inplace.rules import guard
-from srcdiff.inplace.write import copy_into, store, update
+from srcdiff.index import Index, split
+from srcdiff.inplace.write import copy_into, direct, is_there, store, update2
 from srcdiff.ops import catalogue  # noqa: F401
+from srcdiff.subscript import static_key
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import acceptable
+from srcdiff.tape.site import find_place, tables
 from srcdiff.tape.storage import storage_of
 from srcdiff.tape.value import TensorBase
 
+_getframe = sys._getframe
+_setitem = REGISTRY["index_set"]
 
-def augmented(name: str, ufunc: Any, eager: bool = True) -> Callable[[Any, Any], Any]:
+def augmented(name: str, ufunc: Any, evaluate: Callable[[Any, Any], Any], eager: bool = True) -> Callable[[Any, Any], Any]:
     """The augmented operator of a primitive; without `eager`, tensors outside `sd.grad` get a new value, as in PyTorch."""
     prim = REGISTRY[name]
 
@@ -33,56 +40,71 @@ def augmented(name: str, ufunc: Any, eager: bool = True) -> Callable[[Any, Any],
         other = acceptable(other) if not isinstance(other, TensorBase) else other
         if other is NotImplemented:
             return NotImplemented
-        if not modes.recording and _direct(self, ufunc, other):
+        if not modes.recording and direct(self, ufunc, other):
             return self
-        return update(self, prim, other)
+        return update2(self, prim, evaluate, other, _getframe(1))
 
     apply.__name__ = apply.__qualname__ = f"__i{name}__"
     return apply
 
 
-def _direct(target: TensorBase, ufunc: Any, other: Any) -> bool:
-    """Write without a temporary, if nothing is recorded and no dtype or shape stands in the way."""
-    array = target._value
-    other = other._value if isinstance(other, TensorBase) else other
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-        return False
-    if type(other) not in (int, float) and (other.dtype != array.dtype or other.shape not in (array.shape, ())):
-        return False
-    guard(target)
-    storage_of(target).before_write(snapshot=target._traced or modes.mutation_allowed)
-    ufunc(array, other, out=array)
-    return True
+@functools.lru_cache(4096)
+def _static_index(key: Any, shape: tuple[int, ...]) -> Index:
+    """The Index of integers, slices, None and Ellipsis, given as `static_key` gives them."""
+    parts = tuple(_part(k) for k in key) if _is_several(key) else _part(key)
+    return split(parts, shape)[0]
+
+
+def _is_several(key: Any) -> bool:
+    return type(key) is tuple and not (len(key) == 2 and key[0] is slice)
+
+
+def _part(key: Any) -> Any:
+    return slice(*key[1]) if type(key) is tuple else key
 
 
 class WritingOperators(TensorBase):
     """Operators that write."""
 
-    __iadd__ = augmented("add", np.add)
-    __isub__ = augmented("sub", np.subtract)
-    __imul__ = augmented("mul", np.multiply)
-    __itruediv__ = augmented("div", np.true_divide)
-    __ifloordiv__ = augmented("floor_divide", np.floor_divide)
-    __imod__ = augmented("remainder", np.remainder)
-    __ipow__ = augmented("pow", np.power)
-    __imatmul__ = augmented("matmul", np.matmul, eager=False)
-    __iand__ = augmented("bitwise_and", np.bitwise_and)
-    __ior__ = augmented("bitwise_or", np.bitwise_or)
-    __ixor__ = augmented("bitwise_xor", np.bitwise_xor)
-    __ilshift__ = augmented("left_shift", np.left_shift)
-    __irshift__ = augmented("right_shift", np.right_shift)
+    __iadd__ = augmented("add", np.add, operator.add)
+    __isub__ = augmented("sub", np.subtract, operator.sub)
+    __imul__ = augmented("mul", np.multiply, operator.mul)
+    __itruediv__ = augmented("div", np.true_divide, operator.truediv)
+    __ifloordiv__ = augmented("floor_divide", np.floor_divide, operator.floordiv)
+    __imod__ = augmented("remainder", np.remainder, operator.mod)
+    __ipow__ = augmented("pow", np.power, operator.pow)
+    __imatmul__ = augmented("matmul", np.matmul, operator.matmul, eager=False)
+    __iand__ = augmented("bitwise_and", np.bitwise_and, operator.and_)
+    __ior__ = augmented("bitwise_or", np.bitwise_or, operator.or_)
+    __ixor__ = augmented("bitwise_xor", np.bitwise_xor, operator.xor)
+    __ilshift__ = augmented("left_shift", np.left_shift, operator.lshift)
+    __irshift__ = augmented("right_shift", np.right_shift, operator.rshift)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write selected elements, as NumPy does; the gradient of what was overwritten is zero."""
         if self._traced and not isinstance(self._value, np.ndarray):
             raise TypeError(f"'numpy.{self._value.dtype.name}' object does not support item assignment")
+        key = static_key(index)
         if not isinstance(value, TensorBase):
             value = operand(value)
-        static, dynamic = index_of(self, index)
+        elif key is not None and value._view is not None and is_there(self, index, value):
+            storage_of(self).version += 1
+            return
+        frame: Any = _getframe(1)
+        if key is None:
+            static, dynamic = index_of(self, index)
+        else:
+            table = tables.get(id(frame.f_code))
+            if table is None:
+                table, frame = find_place(frame)
+            if table.varies((frame.f_lasti, _setitem), key):
+                static, dynamic = index_of(self, index, True)
+            else:
+                static, dynamic = _static_index(key, self._value.shape), ()
         if static.selects_all(self._value.shape):
             copy_into(self, value)
         else:
-            store(self, static, dynamic, value)
+            store(self, static, dynamic, value, frame=frame)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of a Tensor cannot be deleted")

@@ -19,7 +19,7 @@ from srcdiff.index import Dynamic, Index
 from srcdiff.inplace.rules import check_fits, check_selected, guard
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import MarkedSite, node_class
-from srcdiff.tape.record import note, plain
+from srcdiff.tape.record import explain, note, record2
 from srcdiff.tape.storage import Cell, storage_of
 from srcdiff.tape.value import TensorBase, View
 
@@ -80,6 +80,37 @@ def update(target: TensorBase, function: Callable[..., Any], *operands: Any, lab
     return target
 
 
+def update2(target: TensorBase, prim: Primitive, evaluate: Callable[[Any, Any], Any], y: Any, frame: Any) -> TensorBase:
+    """The same for an operator: `y` is a Tensor, array or number, `frame` the caller's."""
+    needed = guard(target, y)
+    array = target.materialise()
+    try:
+        value = evaluate(array, y._value if isinstance(y, TensorBase) else y)
+    except (TypeError, ValueError) as error:
+        raise explain(error, prim, (target, y)) from error
+    if value.dtype != array.dtype or value.shape != array.shape:
+        check_fits(target, value, y)
+    result = record2(prim, target, y, value, frame) if needed else value
+    if target._cell is not None:
+        _keep_saved(result, target._cell)
+    overwrite(target, result, needed)
+    return target
+
+
+def direct(target: TensorBase, ufunc: Any, other: Any) -> bool:
+    """Write without a temporary where nothing is recorded, if no dtype or shape stands in the way; False if one does."""
+    array = target._value
+    other = other._value if isinstance(other, TensorBase) else other
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+        return False
+    if type(other) not in (int, float) and (other.dtype != array.dtype or other.shape not in (array.shape, ())):
+        return False
+    guard(target)
+    storage_of(target).before_write(snapshot=target._traced or modes.mutation_allowed)
+    ufunc(array, other, out=array)
+    return True
+
+
 def overwrite(target: TensorBase, result: Any, needed: bool, label: str = "") -> None:
     """Put `result` into all of the target's memory; with `needed`, into its place in the graph too. No checks."""
     array = target.materialise()
@@ -127,7 +158,15 @@ def copy_into(target: TensorBase, src: Any) -> TensorBase:
 # ------------------------------------------------------------------------------------------------------ selected elements
 
 
-def store(target: TensorBase, static: Index, dynamic: tuple[Any, ...], value: Any, add: bool = False, label: str = "") -> None:
+def store(
+    target: TensorBase,
+    static: Index,
+    dynamic: tuple[Any, ...],
+    value: Any,
+    add: bool = False,
+    label: str = "",
+    frame: Any = None,
+) -> None:
     """`target[index] = value`, recorded; with `add`, `np.add.at(target, index, value)`."""
     needed = guard(target, value)
     array = target.materialise()
@@ -139,11 +178,7 @@ def store(target: TensorBase, static: Index, dynamic: tuple[Any, ...], value: An
     if selected is None:
         array[index]  # raises IndexError for what is out of bounds
     check_selected(given, shape, basic)
-    storage = storage_of(target)
-    if not add and isinstance(value, TensorBase) and _root(value) is _root(target) and _same_memory(given, selected):
-        storage.version += 1  # the second half of `x[i] += v`: what is assigned is there already
-        return
-    storage.before_write(snapshot=target._traced or modes.mutation_allowed)
+    storage_of(target).before_write(snapshot=target._traced or modes.mutation_allowed)
     if not add:
         array[index] = given
     elif static.unique:
@@ -157,7 +192,7 @@ def store(target: TensorBase, static: Index, dynamic: tuple[Any, ...], value: An
     elif len(given.shape) > len(shape):
         value = REGISTRY["reshape"](value, shape=given.shape[len(given.shape) - len(shape) :])
     params = {"index": static, "unique": static.unique} if add else {"index": static}
-    new = note(REGISTRY["index_add" if add else "index_set"], (target, value, *dynamic), params, array)
+    new = note(REGISTRY["index_add" if add else "index_set"], (target, value, *dynamic), params, array, frame)
     attach(target, relabel(new, label), slices=basic and not add and not label)
 
 
@@ -170,19 +205,22 @@ def _constant(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
     return np.asarray(value, dtype if not hasattr(value, "dtype") else None)
 
 
-def _root(x: TensorBase) -> TensorBase:
-    return x if x._view is None else x._view.base
-
-
-def _same_memory(value: Any, selected: Any) -> bool:
+def is_there(target: TensorBase, index: Any, value: TensorBase) -> bool:
+    """Whether `target[index]` is `value` already: the second half of `x[i] += v`. `index` selects a view."""
+    view = value._view
+    if view is None or view.base is not (target if target._view is None else target._view.base):
+        return False
+    selected, given = target._value[index], value._value
     return (
-        isinstance(value, np.ndarray)
-        and selected is not None
-        and value.shape == selected.shape
-        and value.strides == selected.strides
-        and value.dtype == selected.dtype
-        and value.__array_interface__["data"][0] == selected.__array_interface__["data"][0]
+        isinstance(selected, (np.ndarray, np.generic))
+        and given.shape == selected.shape
+        and (not given.ndim or given.strides == selected.strides)
+        and _address(given) == _address(target._value[(*index, ...)] if type(index) is tuple else target._value[index, ...])
     )
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------------------ the graph
@@ -199,8 +237,12 @@ def attach(target: TensorBase, new: Any, slices: bool = False) -> None:
         edge.__class__ = _COPY_SLICES
     _move_retained(root, edge)
     root._edge = edge
-    root._traced = root._traced or new._traced
-    root.__dict__.pop("_type", None)
+    if new._traced:
+        root._traced = True
+    if edge is None:
+        root.__dict__.pop("_type", None)
+    else:
+        root._type = new._type
     if target._storage is not None:
         target._storage.renew_views(root)
 
@@ -259,4 +301,4 @@ def _value(x: Any) -> Any:
     return x._value if isinstance(x, TensorBase) else x
 
 
-__all__ = ["COPY", "WHOLE", "attach", "copy_into", "overwrite", "plain", "relabel", "store", "update", "write"]
+__all__ = ["COPY", "WHOLE", "attach", "copy_into", "is_there", "overwrite", "relabel", "store", "update", "update2", "write"]

@@ -311,13 +311,14 @@ def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], f
     return out
 
 
-def note(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any) -> Any:
+def note(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, frame: Any = None) -> Any:
     """The Tensor for `value`, which the caller has computed as the result of `prim`: recorded if an operand needs it.
 
     For writes: the memory is written, the tape has the operation that gives the new value from the old one.
     """
-    if any(o._edge is not None for o in operands if isinstance(o, TensorBase)):
-        return _record(prim, operands, params, value, _getframe(1))
+    for o in operands:
+        if isinstance(o, TensorBase) and o._edge is not None:
+            return _record(prim, operands, params, value, frame or _getframe(1))
     return plain(value, any(o._traced for o in operands if isinstance(o, TensorBase)))
 
 

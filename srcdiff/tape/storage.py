@@ -77,6 +77,8 @@ class Storage:
 
     def renew_views(self, base: Any) -> None:
         """Let the views of `base`, whose place in the graph has changed, find theirs anew when they are next used."""
+        if len(self.aliases) == 1:
+            return
         for tensor in self.tensors():
             view = tensor._view
             if view is not None and view.base is base:
