@@ -30,7 +30,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for k, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group["initial_lr"] = _number(group["lr"])
+                group.setdefault("initial_lr", _number(group["lr"]))
             elif "initial_lr" not in group:
                 raise ArgumentError(
                     f"param 'initial_lr' is not specified in param_groups[{k}] when resuming scheduler with last_epoch >= 0"
@@ -91,7 +91,7 @@ def _number(lr: Any) -> float:
     return float(lr._array) if isinstance(lr, TensorBase) else lr
 
 
-# ------------------------------------------------------------------------------------------------------------- functions
+# ------------------------------------------------------------------------------------------------------------ functions
 
 
 class LambdaLR(LRScheduler):
@@ -134,7 +134,7 @@ def _per_group(optimizer: Optimizer, given: Any) -> list[Callable[[int], float]]
     return list(given)
 
 
-# ----------------------------------------------------------------------------------------------------------------- steps
+# ---------------------------------------------------------------------------------------------------------------- steps
 
 
 class StepLR(LRScheduler):
@@ -204,7 +204,7 @@ class ConstantLR(LRScheduler):
         return base * (self.factor if self.last_epoch < self.total_iters else 1.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------- curves
+# --------------------------------------------------------------------------------------------------------------- curves
 
 
 class LinearLR(LRScheduler):
@@ -257,7 +257,7 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Half a cosine from the initial rate down to eta_min in T_max epochs, then up again, and so on."""
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -283,7 +283,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Half a cosine from the initial rate down to eta_min, again and again, each T_mult times as long as the one before."""
 
     def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1  # noqa: N803
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ArgumentError(f"Expected positive integer T_0, but got {T_0}")

@@ -141,7 +141,7 @@ class Optimizer:
             made = self._scratch[id(p)] = tuple(np.empty_like(value) for _ in range(count))
         return made
 
-    # ---------------------------------------------------------------------------------------------------------------- state
+    # ------------------------------------------------------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Any]:
         """State and groups with parameters replaced by their numbers."""
@@ -184,7 +184,7 @@ class Optimizer:
         self._step_post_hooks = OrderedDict()
         self._opt_called = False
 
-    # ---------------------------------------------------------------------------------------------------------------- hooks
+    # ------------------------------------------------------------------------------------------------------------ hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before each step; a pair that it returns takes the place of these."""

@@ -1,0 +1,188 @@
+"""Values and gradients of `nn.functional` are PyTorch's, in float64."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcdiff.creation import from_numpy
+from srcdiff.nn import functional as F
+from tests.nn.peer import gradients, here, there, torch
+
+Array = np.ndarray[Any, Any]
+Draw = Callable[[np.random.Generator], Array]
+
+
+def real(*shape: int) -> Draw:
+    return lambda rng: rng.uniform(-2, 2, shape)
+
+
+def share(*shape: int) -> Draw:
+    return lambda rng: rng.uniform(0.05, 0.95, shape)
+
+
+def rows(*shape: int) -> Draw:
+    """Probabilities along the axis 1."""
+
+    def draw(rng: np.random.Generator) -> Array:
+        values = rng.uniform(0.1, 1.0, shape)
+        return np.asarray(values / values.sum(1, keepdims=True))
+
+    return draw
+
+
+X = real(4, 5)
+KINKS = np.array([-6.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0, 30.0])
+CLASSES = np.array([0, 4, 2, 2])
+IGNORED = np.array([0, -100, 2, 1])
+GRID = np.array([[0, 1, 2], [2, -100, 0]])
+WEIGHT = np.array([0.5, 1.0, 2.0, 1.5, 0.25])
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
+
+ACTIVATIONS: list[tuple[str, dict[str, Any]]] = [
+    ("relu", {}), ("leaky_relu", {}), ("leaky_relu", {"negative_slope": 0.3}), ("hardtanh", {}),
+    ("hardtanh", {"min_val": -3.0, "max_val": 0.5}), ("relu6", {}), ("elu", {}), ("elu", {"alpha": 0.7}), ("selu", {}),
+    ("celu", {"alpha": 1.3}), ("softplus", {}), ("softplus", {"beta": 2.0, "threshold": 3.0}), ("gelu", {}),
+    ("gelu", {"approximate": "tanh"}), ("silu", {}), ("mish", {}), ("logsigmoid", {}), ("sigmoid", {}), ("tanh", {}),
+    ("hardswish", {}), ("hardsigmoid", {}), ("tanhshrink", {}), ("softsign", {}), ("softshrink", {}),
+    ("hardshrink", {"lambd": 0.7}), ("threshold", {"threshold": 0.5, "value": -2.0}), ("softmax", {"dim": 0}),
+    ("log_softmax", {"dim": -1}), ("softmin", {"dim": 0}), ("glu", {}), ("rrelu", {}),
+]  # fmt: skip
+
+CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
+    ("prelu", [X, np.array([0.2])], {}),
+    ("prelu", [X, WEIGHT], {}),
+    ("linear", [X, real(3, 5)], {}),
+    ("linear", [X, real(3, 5), real(3)], {}),
+    ("linear", [real(5), real(3, 5), real(3)], {}),
+    ("linear", [real(2, 4, 5), real(3, 5), real(3)], {}),
+    ("bilinear", [X, real(4, 3), real(2, 5, 3), real(2)], {}),
+    ("embedding", [np.array([[1, 0, 1], [3, 1, 1]]), real(4, 2)], {}),
+    ("embedding", [np.array([1, 0, 1]), real(4, 2)], {"padding_idx": 1}),
+    ("layer_norm", [X, (5,)], {}),
+    ("layer_norm", [real(2, 3, 4), (3, 4), real(3, 4), real(3, 4)], {}),
+    ("layer_norm", [X, (5,), real(5)], {}),
+    ("rms_norm", [X, (5,), real(5)], {}),
+    ("batch_norm", [X, None, None, real(5), real(5)], {"training": True}),
+    ("batch_norm", [real(3, 2, 4), None, None, real(2), real(2)], {"training": True}),
+    ("batch_norm", [real(3, 2, 4), real(2), share(2), real(2), real(2)], {}),
+    ("group_norm", [real(3, 4, 2), 2, real(4), real(4)], {}),
+    ("instance_norm", [real(3, 4, 5)], {}),
+    ("normalize", [X], {}),
+    ("normalize", [X], {"p": 3.0, "dim": 0}),
+    ("normalize", [X], {"p": 1.0}),
+    ("cosine_similarity", [X, X], {}),
+    ("pairwise_distance", [X, real(4, 5)], {}),
+    ("pad", [X, (1, 2)], {"value": 3.0}),
+    ("pad", [X, (-1, 2, 1, 0)], {}),
+    ("pad", [real(2, 3, 5), (1, 2)], {"mode": "reflect"}),
+    ("pad", [real(2, 3, 5), (1, 2)], {"mode": "replicate"}),
+    ("pad", [real(2, 3, 5), (1, 2)], {"mode": "circular"}),
+    ("mse_loss", [X, X], {}),
+    ("l1_loss", [X, X], {}),
+    ("smooth_l1_loss", [X, X], {"beta": 0.7}),
+    ("smooth_l1_loss", [X, X], {"beta": 0.0}),
+    ("huber_loss", [X, X], {"delta": 0.7}),
+    ("binary_cross_entropy", [share(4, 5), share(4, 5)], {}),
+    ("binary_cross_entropy_with_logits", [X, share(4, 5)], {}),
+    ("binary_cross_entropy_with_logits", [X, share(4, 5)], {"pos_weight": WEIGHT}),
+    ("binary_cross_entropy_with_logits", [X, share(4, 5)], {"weight": WEIGHT}),
+    ("kl_div", [X, rows(4, 5)], {}),
+    ("kl_div", [X, X], {"log_target": True}),
+    ("poisson_nll_loss", [X, share(4, 5)], {"full": True}),
+    ("poisson_nll_loss", [share(4, 5), share(4, 5)], {"log_input": False}),
+    ("gaussian_nll_loss", [X, X, share(4, 5)], {"full": True}),
+    ("gaussian_nll_loss", [X, X, share(4, 1)], {}),
+    ("soft_margin_loss", [real(4), SIGNS], {}),
+    ("hinge_embedding_loss", [real(4), SIGNS], {}),
+    ("margin_ranking_loss", [real(4), real(4), SIGNS], {"margin": 0.3}),
+    ("cosine_embedding_loss", [X, X, SIGNS], {"margin": 0.1}),
+    ("triplet_margin_loss", [X, X, X], {"swap": True}),
+    ("nll_loss", [X, CLASSES], {}),
+    ("nll_loss", [X, IGNORED], {"weight": WEIGHT}),
+    ("nll_loss", [real(5), np.array(3)], {}),
+    ("nll_loss", [real(2, 4, 3), np.abs(GRID) % 4], {"ignore_index": 2}),
+    ("cross_entropy", [X, CLASSES], {}),
+    ("cross_entropy", [X, IGNORED], {}),
+    ("cross_entropy", [X, CLASSES], {"weight": WEIGHT}),
+    ("cross_entropy", [X, IGNORED], {"weight": WEIGHT, "label_smoothing": 0.2}),
+    ("cross_entropy", [X, IGNORED], {"label_smoothing": 0.2}),
+    ("cross_entropy", [X, CLASSES], {"ignore_index": 2}),
+    ("cross_entropy", [real(5), np.array(3)], {}),
+    ("cross_entropy", [real(2, 4, 3), GRID], {"label_smoothing": 0.1}),
+    ("cross_entropy", [X, rows(4, 5)], {}),
+    ("cross_entropy", [X, rows(4, 5)], {"weight": WEIGHT, "label_smoothing": 0.3}),
+    ("cross_entropy", [real(2, 4, 3), rows(2, 4, 3)], {}),
+]  # fmt: skip
+
+#: PyTorch holds some constants (1/6, 1e-12) in float32
+TOLERANCE = 1e-6
+LOSSES = {name for name, _, _ in CASES if name.endswith(("loss", "entropy", "logits", "div"))}
+
+
+def drawn(args: list[Any]) -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [arg(rng) if callable(arg) else arg for arg in args]
+
+
+@pytest.mark.parametrize(("name", "options"), ACTIVATIONS)
+def test_activations(name: str, options: dict[str, Any]) -> None:
+    for x in (drawn([real(4, 6)])[0], KINKS):
+        if options.get("dim") == 0 and x.ndim == 1 and name == "log_softmax":
+            continue
+        ours, theirs = gradients(name, [x], options)
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a, b, rtol=TOLERANCE, atol=1e-12)
+
+
+@pytest.mark.parametrize("reduction", [None, "mean", "sum", "none", "batchmean"])
+@pytest.mark.parametrize(("name", "args", "options"), CASES)
+def test_functions(name: str, args: list[Any], options: dict[str, Any], reduction: str | None) -> None:
+    if reduction is not None and (name not in LOSSES or (reduction == "batchmean" and name != "kl_div")):
+        pytest.skip("no such reduction")
+    options = options if reduction is None else {**options, "reduction": reduction}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        ours, theirs = gradients(name, drawn(args), options)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=TOLERANCE, atol=1e-12)
+
+
+def test_batch_norm_moves_the_running_statistics() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 3, 2))
+    ours = [from_numpy(np.zeros(3)), from_numpy(np.ones(3))]
+    theirs = [torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)]
+    F.batch_norm(from_numpy(x), *ours, training=True, momentum=0.3)
+    torch.nn.functional.batch_norm(torch.from_numpy(x), *theirs, training=True, momentum=0.3)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+
+def test_one_hot() -> None:
+    index = np.array([[0, 2], [1, 1]])
+    for classes in (-1, 4):
+        want = torch.nn.functional.one_hot(torch.from_numpy(index), classes).numpy()
+        got = F.one_hot(from_numpy(index), classes).numpy()
+        assert np.array_equal(want, got) and got.dtype == want.dtype
+
+
+def test_the_norm_of_zero_has_a_finite_gradient() -> None:
+    ours, theirs = gradients("normalize", [np.zeros((2, 3))], {})
+    assert all(math.isfinite(v) for v in np.ravel(ours[1]))
+    np.testing.assert_allclose(ours[1], theirs[1])
+
+
+def test_binary_cross_entropy_of_certainty_is_clamped() -> None:
+    x, y = np.array([0.0, 1.0, 0.3]), np.array([1.0, 1.0, 0.0])
+    ours, theirs = here(x), there(x)
+    value = F.binary_cross_entropy(ours, from_numpy(y))
+    peer = torch.nn.functional.binary_cross_entropy(theirs, torch.from_numpy(y))
+    value.backward()
+    peer.backward()
+    np.testing.assert_allclose(value.item(), peer.item())
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=TOLERANCE)
