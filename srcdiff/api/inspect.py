@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from srcdiff.autograd.cache import STATS, Counts, forget_all
 from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
-from srcdiff.compiler import Executable, compile_backward, origin_of, runner, simplify
+from srcdiff.compiler import Executable, compile_backward, operand_names, origin_of
 from srcdiff.config import config
-from srcdiff.core.builder import Builder, item
-from srcdiff.core.program import Node, Program, Source
+from srcdiff.core.program import NOWHERE, Program, Source
 from srcdiff.errors import AutogradError
+from srcdiff.onestep import step_program
 from srcdiff.origin import where
 from srcdiff.tape.lower import edge_node
 from srcdiff.tape.node import Edge, GradNode, set_source_of
-from srcdiff.tape.site import STATIC
 from srcdiff.tape.value import TensorBase
-from srcdiff.transform.reverse import reverse
-from srcdiff.transform.rewrite import used_inputs
 
 
 def source(loss: Any, *, forward: bool = False) -> str:
@@ -58,43 +54,13 @@ def text_of(executable: Executable, forward: bool = False) -> str:
 
 def step_source(node: GradNode) -> str:
     """The generated code of one node's backward: `grad_fn.source`."""
-    return emit(step_program(node), _step_header(node))
-
-
-def step_program(node: GradNode) -> Program:
-    """The vjp of one recorded operation."""
-    site = node.site
-    if site.prim is None:
+    if node.site.prim is None:
         raise AutogradError(f"{node.name()} has no generated code: it is the end of the graph, or a function of the user's")
     origin = origin_of(node)
-    builder = Builder()
-    here = Source(origin.target, origin.file, origin.line, origin.text) if origin else builder.source
-    builder.source = here
-    names = origin.operands if origin else ()
-    operands: list[Node] = []
-    for k, kind in enumerate(site.kinds):
-        name = names[k] if k < len(names) and names[k] else site.prim.operand_name(k)
-        named = f"x{name}" if name.isdigit() else name
-        operands.append(builder.literal(site.values[k]) if kind is STATIC else builder.input(site.avals[k], named, here))
-    out = builder.opaque(site.prim, tuple(operands), site.params, site.out_aval, here.name or "out")
-    outputs = tuple(item(out, k) for k in range(len(site.out_aval))) if site.prim.multi else (out,)
-    forward = Program(site.prim.name, tuple(o for o in operands if not o.is_literal), outputs)
-    wrt = [operand for operand, needed in zip(operands, site.needs, strict=True) if needed]
-    backward = simplify(reverse(forward, wrt).program)
-    used = used_inputs(backward)
-    inputs = tuple(x for k, x in enumerate(backward.inputs) if k < len(outputs) or used[k])
-    return Program(backward.name, inputs, backward.outputs)
-
-
-def _step_header(node: GradNode) -> Header:
-    origin = origin_of(node)
-    return Header(node.site.prim.name, f"{origin.file}:{origin.line}" if origin else "")
-
-
-def run_step_program(node: GradNode) -> Callable[..., Any]:
-    """The generated function of one node."""
-    backward = step_program(node)
-    return runner(backward, emit(backward), config.options)
+    source = Source(origin.target, origin.file, origin.line, origin.text) if origin else NOWHERE
+    names = operand_names(node, origin) if origin else ()
+    backward, _ = step_program(node.site, names, source)
+    return emit(backward, Header(node.site.prim.name, str(source)))
 
 
 set_source_of(step_source)

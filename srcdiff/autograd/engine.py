@@ -27,6 +27,8 @@ from srcdiff.tape.value import TensorBase
 
 #: how many of a root's executables are tried before the graph's signature is computed
 CANDIDATES = 4
+#: how many graphs of one root may be new in a row before most of them are walked without a look at their signature
+RESTLESS = 32
 
 
 def gradients(
@@ -36,11 +38,12 @@ def gradients(
 
     Arrays given back belong to the caller: they share no memory with anything else.
     """
+    nodes = None
     if not create_graph and not modes.anomaly:
-        found = find(roots, wanted, not retain)
+        found, nodes = find(roots, wanted, not retain)
         if found is not None:
             return _spread(found, cts, len(wanted))
-    captured, _ = walk(roots, cts, wanted, retain=retain, create_graph=create_graph)
+    captured, _ = walk(roots, cts, wanted, retain=retain, create_graph=create_graph, nodes=nodes)
     return captured if create_graph else [owned(value) for value in captured]
 
 
@@ -58,7 +61,7 @@ def trace_gradients(
     if not modes.anomaly:
         for executable in site.executables[:CANDIDATES]:
             if executable.closed and (matched := executable.match(roots, wanted, not retain)) is not None:
-                STATS.hits += 1
+                STATS.hit(executable)
                 if counts is not None:
                     counts.hit(executable)
                 return _spread((executable, *matched), cts, len(wanted)), False
@@ -99,8 +102,9 @@ def leaf_gradients(
     roots: Sequence[Edge], cts: Sequence[Any], *, retain: bool, create_graph: bool = False
 ) -> list[tuple[Any, Any, bool]]:
     """For every leaf: its AccumulateGrad, its cotangent, and whether the cotangent must be copied to be kept."""
+    nodes = None
     if not create_graph and not modes.anomaly:
-        found = find(roots, None, not retain)
+        found, nodes = find(roots, None, not retain)
         if found is not None:
             executable, leaves, values = found
             outputs = execute(executable, cts, values)
@@ -109,7 +113,7 @@ def leaf_gradients(
                 for leaf, value, shared in zip(leaves, outputs, executable.shared, strict=True)
                 if value is not None
             ]
-    _, arriving = walk(roots, cts, None, retain=retain, create_graph=create_graph)
+    _, arriving = walk(roots, cts, None, retain=retain, create_graph=create_graph, nodes=nodes)
     return [(node, ct, True) for node, ct in arriving]
 
 
@@ -121,21 +125,23 @@ def execute(executable: Executable, cts: Sequence[Any], values: tuple[Any, ...])
     return executable.run(*cts, *values)
 
 
-def find(roots: Sequence[Edge], wanted: Sequence[Edge] | None, free: bool) -> tuple[Executable, Any, Any] | None:
-    """An executable for this graph with the leaves and saved values it matched, or None if the graph must be walked."""
-    root = edge_node(roots[0])
-    site = root.site
+def find(
+    roots: Sequence[Edge], wanted: Sequence[Edge] | None, free: bool
+) -> tuple[tuple[Executable, Any, Any] | None, list[GradNode] | None]:
+    """An executable for this graph with the leaves and saved values it matched; or None and, if they had to be collected, the
+    nodes of the graph, which must then be walked."""
+    site = edge_node(roots[0]).site
     for executable in site.executables[:CANDIDATES]:
         matched = executable.match(roots, wanted, free)
         if matched is not None:
-            STATS.hits += 1
-            return executable, *matched
+            STATS.hit(executable)
+            return (executable, *matched), None
     if site.prim is None or type(site) is MarkedSite:
-        return None
+        return None, None
     nodes = collect(roots)
     if not compilable(nodes):
-        return None
-    return _by_signature(site, nodes, roots, wanted, free)
+        return None, nodes
+    return _by_signature(site, nodes, roots, wanted, free), nodes
 
 
 def compilable(nodes: Sequence[GradNode]) -> bool:
@@ -143,7 +149,7 @@ def compilable(nodes: Sequence[GradNode]) -> bool:
     if len(nodes) > config.largest_graph:
         return False
     return not any(
-        type(node.site) is MarkedSite or (node.site.prim is None and hasattr(node, "apply")) for node in nodes
+        type(node.site) is MarkedSite or node.apply is not None for node in nodes
     )
 
 
@@ -156,6 +162,9 @@ def _by_signature(
     counts: Counts | None = None,
 ) -> tuple[Executable, Any, Any] | None:
     """The executable of a graph that no candidate matched: known by its signature, or compiled now if it repeats."""
+    if restless(site):
+        STATS.walked += 1
+        return None
     key = signature(nodes, roots, wanted)
     known = site.sightings.get(key, 0)
     counted = (STATS,) if counts is None else (STATS, counts)
@@ -187,6 +196,14 @@ def _by_signature(
         for each in counted:
             each.hit(executable)
     return executable, *matched
+
+
+def restless(site: Any) -> bool:
+    """Whether graphs with their root here keep being new: then only every eighth is looked up and remembered."""
+    if site.executables or len(site.sightings) < RESTLESS or site.compile_now:
+        return False
+    site.skipped = (site.skipped + 1) % 8
+    return site.skipped != 0
 
 
 def why_compiled(site: Any, nodes: Sequence[GradNode]) -> str:

@@ -6,7 +6,7 @@ gradients reach leaves only after the whole pass has succeeded; there is no recu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,12 @@ from srcdiff.autograd.formula import logistic_step
 from srcdiff.autograd.hooks import after_node, before_node
 from srcdiff.autograd.step import record_step, run_step
 from srcdiff.errors import AutogradError
+from srcdiff.ops.elementwise import div
+from srcdiff.onestep import COMPILE_AFTER, step_of
 from srcdiff.tape.lower import collect, edge_node, leading_to
 from srcdiff.tape.modes import modes
-from srcdiff.tape.node import AccumulateGrad, Edge, GradNode, MarkedSite
-from srcdiff.tape.site import Place
+from srcdiff.tape.node import FREED_MESSAGE, AccumulateGrad, Edge, GradNode, MarkedSite
+from srcdiff.tape.site import Place, Site
 
 
 def walk(
@@ -43,40 +45,35 @@ def walk(
     for edge, ct in zip(roots, cts, strict=True):
         _add(pending, edge, ct)
     arriving: list[tuple[GradNode, Any]] = []
-    step = _recorded if create_graph else run_step
     with np.errstate(all="ignore"):
         for node in reversed(nodes):
             key = id(node)
             if key not in pending or (needed is not None and key not in needed):
                 continue
             ct = pending.pop(key)
-            marked = type(node.site) is MarkedSite
-            if marked:
+            site = node.site
+            if type(site) is MarkedSite:
                 ct = before_node(node, ct, create_graph)
             if key in capturing:
                 for which in targets:
                     if which[0] == key:
                         captured[which] = ct.get(which[1]) if type(ct) is dict else ct
-            if node.site.prim is None and not hasattr(node, "apply"):
+            if site.prim is None and node.apply is None:
                 if wanted is None and type(node) is AccumulateGrad:
                     arriving.append((node, ct))
                 continue
-            if wanted is not None and not _leads_on(node, needed):
+            if needed is not None and not _leads_on(node, needed):
                 continue
-            known = None if create_graph or marked else logistic_step(node, ct)
-            if known is not None:
-                _add(pending, *known)
-                if not retain:
-                    node.saved = None
-                continue
-            results = _run(node, ct, step, create_graph)
-            if marked:
-                results = after_node(node, results, ct, create_graph)
-            if not retain and node.saved:
-                node.saved = None
-            for edge, made in zip(node.inputs, results, strict=True):
-                if edge is not None and made is not None:
+            for edge, made in _run(node, ct, create_graph):
+                if made is None:
+                    continue
+                if type(edge) is tuple:
                     _add(pending, edge, made)
+                else:
+                    before = pending.get(id(edge))
+                    pending[id(edge)] = made if before is None else before + made
+            if not retain and site.keeps:
+                node.saved = None
     if wanted is None:
         return [], arriving
     return [None if edge is None else captured.get(_key(edge)) for edge in wanted], []
@@ -86,8 +83,8 @@ def _key(edge: Edge) -> tuple[int, int]:
     return (id(edge[0]), edge[1]) if type(edge) is tuple else (id(edge), 0)
 
 
-def _leads_on(node: GradNode, needed: set[int] | None) -> bool:
-    return needed is None or any(e is not None and id(edge_node(e)) in needed for e in node.inputs)
+def _leads_on(node: GradNode, needed: set[int]) -> bool:
+    return any(e is not None and id(edge_node(e)) in needed for e in node.inputs)
 
 
 def _add(pending: dict[int, Any], edge: Edge, ct: Any) -> None:
@@ -100,13 +97,38 @@ def _add(pending: dict[int, Any], edge: Edge, ct: Any) -> None:
         pending[id(edge)] = ct if before is None else before + ct
 
 
-def _run(node: GradNode, ct: Any, step: Callable[[GradNode, Any], list[Any]], create_graph: bool) -> list[Any]:
-    apply = getattr(node, "apply", None)
-    if apply is not None:
-        return apply(ct, create_graph)  # type: ignore[no-any-return]
+def _run(node: GradNode, ct: Any, create_graph: bool) -> Iterable[tuple[Edge, Any]]:
+    """One node: where cotangents go, and the cotangents."""
+    site = node.site
+    if type(site) is Site and not create_graph and type(ct) is not dict and not modes.anomaly:
+        known = logistic_step(node, ct) if site.prim is div else None
+        if known is not None:
+            return (known,)
+        step = site.step
+        if step is None and site.steps >= 0:
+            site.steps += 1
+            if site.steps > COMPILE_AFTER:
+                step = site.step = step_of(site)
+                site.steps = -1
+        if step is not None and node.saved is not None:
+            try:
+                return zip(site.receivers(node.inputs), step(ct, node.saved), strict=True)
+            except (AttributeError, TypeError):
+                pass  # a saved value is gone or stale: the long way says why
+    results = _results(node, ct, create_graph)
+    if type(site) is MarkedSite:
+        results = after_node(node, results, ct, create_graph)
+    return [(edge, made) for edge, made in zip(node.inputs, results, strict=True) if edge is not None]
+
+
+def _results(node: GradNode, ct: Any, create_graph: bool) -> list[Any]:
+    if node.apply is not None:
+        return node.apply(ct, create_graph)
     if type(ct) is dict:
         ct = tuple(ct.get(k) for k in range(len(node.site.out_aval)))
-    results = step(node, ct)
+    if node.saved is None:
+        raise AutogradError(FREED_MESSAGE)
+    results = _recorded(node, ct) if create_graph else run_step(node, ct)
     if modes.anomaly and modes.anomaly_check_nan:
         check_nan(node, results)
     return results

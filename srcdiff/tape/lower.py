@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from srcdiff.core.builder import Builder, item
 from srcdiff.core.program import Node, Program, Source
 from srcdiff.tape.node import Edge, GradNode
 from srcdiff.tape.site import OUT, STATIC, TENSOR
+
+
+_by_age = attrgetter("seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def collect(roots: Sequence[Edge]) -> list[GradNode]:
         for edge in node.inputs:
             if edge is not None:
                 stack.append(edge[0] if type(edge) is tuple else edge)
-    return sorted(seen.values(), key=lambda node: node.seq)
+    return sorted(seen.values(), key=_by_age)
 
 
 def collect_inner(roots: Sequence[Edge], start: int) -> tuple[list[GradNode], bool]:
@@ -72,7 +76,7 @@ def collect_inner(roots: Sequence[Edge], start: int) -> tuple[list[GradNode], bo
         for edge in node.inputs:
             if edge is not None:
                 stack.append(edge[0] if type(edge) is tuple else edge)
-    return sorted(seen.values(), key=lambda node: node.seq), older
+    return sorted(seen.values(), key=_by_age), older
 
 
 def leading_to(nodes: Sequence[GradNode], wanted: Sequence[Edge]) -> set[int]:

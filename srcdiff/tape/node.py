@@ -40,6 +40,8 @@ class GradNode:
     inputs: tuple[Edge, ...]
     saved: tuple[Any, ...] | None
     seq: int
+    #: the backward of a function of the user's; None for recorded primitives
+    apply: Callable[..., list[Any]] | None = None
 
     @property
     def next_functions(self) -> tuple[tuple[GradNode | None, int], ...]:
@@ -156,6 +158,7 @@ class LeafSite:
     __slots__ = ()
     kinds: tuple[str, ...] = ()
     save_list: tuple[int, ...] = ()
+    keeps = False
     prim = None
     executables: tuple[Any, ...] = ()
 

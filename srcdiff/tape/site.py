@@ -27,8 +27,8 @@ class Site:
     """What recorded nodes share. `kinds[k]` tells what operand k is, `values[k]` a static literal's value."""
 
     __slots__ = (
-        "__weakref__", "avals", "code", "compile_now", "executables", "kinds", "label", "lasti", "needs", "node_class", "out_aval",
-        "out_type", "params", "prim", "save_code", "save_list", "sightings", "step", "steps", "traced", "values",
+        "__weakref__", "all_need", "avals", "code", "compile_now", "executables", "keeps", "kinds", "label", "lasti", "needs", "node_class", "out_aval",
+        "out_type", "params", "prim", "save_code", "save_list", "sightings", "skipped", "step", "steps", "traced", "values",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +49,7 @@ class Site:
         self.avals = avals
         self.needs = needs
         self.values = values
+        self.all_need = all(needs)
         self.out_aval = out_aval
         self.traced = traced
         #: None for several outputs, and for a result whose type carries no gradient
@@ -58,6 +59,8 @@ class Site:
         self.code = ref(place[0]) if place else None
         self.lasti = place[1] if place else -1
         self.save_list = save_list(prim, kinds, needs)
+        #: whether a backward pass frees something here, so that a second one must fail
+        self.keeps = _keeps(prim, kinds, needs, self.save_list)
         # for the hot paths of one and two operands: bit 0 saves x, bit 1 saves y, bit 2 saves the result
         self.save_code = sum(4 if k == OUT else 1 << k for k in self.save_list)
         self.label = prim.label_of(params) if prim.label_of is not None else prim.label
@@ -66,8 +69,14 @@ class Site:
         self.sightings: dict[Any, Any] = {}
         #: compile a graph with its root here at its first backward
         self.compile_now = False
+        #: graphs not looked up since the last that was, where they keep being new
+        self.skipped = 0
         self.step: Any = None
         self.steps = 0
+
+    def receivers(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The edges of the operands that need a gradient, out of a node's inputs."""
+        return inputs if self.all_need else tuple(e for e, needed in zip(inputs, self.needs, strict=True) if needed)
 
     def place(self) -> tuple[CodeType, int] | None:
         """The code object and instruction that ran the operation, if the code still exists."""
@@ -91,6 +100,15 @@ def save_list(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...]) 
         k for k in range(len(kinds)) if kinds[k] is not STATIC and (every or prim.operand_name(k) in names)
     ]
     return (*chosen, OUT) if "out" in names else tuple(chosen)
+
+
+def _keeps(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...], saved: tuple[int, ...]) -> bool:
+    """Whether PyTorch saves something: number factors count, integers of an index do not."""
+    if any(k == OUT or kinds[k] is not VARYING for k in saved):
+        return True
+    names: set[str] = set().union(*(prim.saved_for(k) for k, needed in enumerate(needs) if needed))
+    numbers = [k for k, kind in enumerate(kinds) if kind is STATIC or kind is VARYING]
+    return "index" not in prim.params and any("*" in names or prim.operand_name(k) in names for k in numbers)
 
 
 class Table(dict[Any, Site]):
