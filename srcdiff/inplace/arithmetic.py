@@ -9,9 +9,10 @@ import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.errors import AutogradError
-from srcdiff.functions.dispatch import FUNCTIONS, operand
-from srcdiff.inplace.write import update
+from srcdiff.functions.dispatch import FUNCTIONS, operand, plain
+from srcdiff.inplace.write import direct, update
 from srcdiff.ops import catalogue  # noqa: F401
+from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
 _new_value = REGISTRY.__getitem__
@@ -28,15 +29,24 @@ def _of_self(name: str, **params: Any) -> Callable[[Any], Any]:
     return apply
 
 
-def _of_two(name: str) -> Callable[[Any, Any], Any]:
-    """The method that replaces a tensor by a primitive of it and another operand."""
+def _of_two(name: str, ufunc: Any = None) -> Callable[[Any, Any], Any]:
+    """The method that replaces a tensor by a primitive of it and another operand; `ufunc` writes without a temporary."""
     prim = _new_value(name)
 
     def apply(self: Any, other: Any) -> Any:
-        return update(self, prim, operand(other))
+        other = operand(other)
+        if ufunc is not None and not modes.recording and direct(self, ufunc, other):
+            return self
+        return update(self, prim, other)
 
     apply.__doc__ = f"Replace each element x by {prim.expr}, y being the other operand's."
     return apply
+
+
+def _added(self: Any, name: str, ufunc: Any, other: Any, alpha: Any) -> Any:
+    if not modes.recording and type(alpha) in (int, float) and direct(self, ufunc, scaled(plain(other), alpha)):
+        return self
+    return update(self, _new_value(name), scaled(other, alpha))
 
 
 def scaled(x: Any, factor: Any) -> Any:
@@ -84,7 +94,7 @@ class ArithmeticMethods(TensorBase):
     logical_not_ = _of_self("logical_not")
     bitwise_not_ = _of_self("invert")
 
-    mul_ = multiply_ = _of_two("mul")
+    mul_ = multiply_ = _of_two("mul", np.multiply)
     pow_ = _of_two("pow")
     floor_divide_ = _of_two("floor_divide")
     remainder_ = _of_two("remainder")
@@ -110,11 +120,11 @@ class ArithmeticMethods(TensorBase):
 
     def add_(self, other: Any, *, alpha: Any = 1) -> Any:
         """Add `alpha * other`."""
-        return update(self, _new_value("add"), scaled(operand(other), alpha))
+        return _added(self, "add", np.add, operand(other), alpha)
 
     def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
         """Subtract `alpha * other`."""
-        return update(self, _new_value("sub"), scaled(operand(other), alpha))
+        return _added(self, "sub", np.subtract, operand(other), alpha)
 
     subtract_ = sub_
 
@@ -122,6 +132,8 @@ class ArithmeticMethods(TensorBase):
         """Divide; `rounding_mode` "floor" or "trunc" rounds the quotient."""
         other = operand(other)
         if rounding_mode is None:
+            if not modes.recording and direct(self, np.true_divide, other):
+                return self
             return update(self, _new_value("div"), other)
         rounded = {"floor": "flat_floor", "trunc": "flat_trunc"}.get(rounding_mode)
         if rounded is None:
