@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from srcdiff.nn.parameter import Parameter
 
 
 class _Options(Module):
-    """A function of one tensor with options. Subclasses say the function, and the options in order with their defaults."""
+    """A function of one tensor with options. Subclasses say the function, and the options in order with their
+    defaults."""
 
     _function: Callable[..., Any]
-    _defaults: dict[str, Any] = {}
+    _defaults: ClassVar[dict[str, Any]] = {}
     #: how `repr` shows them: all as name=value, or the values alone
     _bare = False
     #: options that `repr` leaves out
@@ -85,7 +86,7 @@ class Tanhshrink(_Plain):
 class _Switch(_Options):
     """Functions whose only option is to work in place."""
 
-    _defaults = {"inplace": False}
+    _defaults: ClassVar[dict[str, Any]] = {"inplace": False}
 
     inplace: bool
 
@@ -140,56 +141,56 @@ class LeakyReLU(_Options):
     """x where positive, else negative_slope * x."""
 
     _function = staticmethod(F.leaky_relu)
-    _defaults = {"negative_slope": 1e-2, "inplace": False}
+    _defaults: ClassVar[dict[str, Any]] = {"negative_slope": 1e-2, "inplace": False}
 
 
 class ELU(_Options):
     """x where positive, else alpha * (exp(x) - 1)."""
 
     _function = staticmethod(F.elu)
-    _defaults = {"alpha": 1.0, "inplace": False}
+    _defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "inplace": False}
 
 
 class CELU(_Options):
     """x where positive, else alpha * (exp(x / alpha) - 1)."""
 
     _function = staticmethod(F.celu)
-    _defaults = {"alpha": 1.0, "inplace": False}
+    _defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "inplace": False}
 
 
 class GELU(_Options):
     """x times the normal distribution function of x."""
 
     _function = staticmethod(F.gelu)
-    _defaults = {"approximate": "none"}
+    _defaults: ClassVar[dict[str, Any]] = {"approximate": "none"}
 
 
 class Softplus(_Options):
     """log(1 + exp(beta x)) / beta."""
 
     _function = staticmethod(F.softplus)
-    _defaults = {"beta": 1.0, "threshold": 20.0}
+    _defaults: ClassVar[dict[str, Any]] = {"beta": 1.0, "threshold": 20.0}
 
 
 class Hardtanh(_Options):
     """x within the bounds."""
 
     _function = staticmethod(F.hardtanh)
-    _defaults = {"min_val": -1.0, "max_val": 1.0, "inplace": False}
+    _defaults: ClassVar[dict[str, Any]] = {"min_val": -1.0, "max_val": 1.0, "inplace": False}
 
 
 class Threshold(_Options):
     """x above the threshold, else the value."""
 
     _function = staticmethod(F.threshold)
-    _defaults = {"threshold": None, "value": None, "inplace": False}
+    _defaults: ClassVar[dict[str, Any]] = {"threshold": None, "value": None, "inplace": False}
 
 
 class Softshrink(_Options):
     """x moved towards 0 by lambd."""
 
     _function = staticmethod(F.softshrink)
-    _defaults = {"lambd": 0.5}
+    _defaults: ClassVar[dict[str, Any]] = {"lambd": 0.5}
     _bare = True
 
 
@@ -197,7 +198,7 @@ class Hardshrink(_Options):
     """x, and 0 within -lambd and lambd."""
 
     _function = staticmethod(F.hardshrink)
-    _defaults = {"lambd": 0.5}
+    _defaults: ClassVar[dict[str, Any]] = {"lambd": 0.5}
     _bare = True
 
 
@@ -205,28 +206,28 @@ class GLU(_Options):
     """The first half along `dim` times the sigmoid of the second."""
 
     _function = staticmethod(F.glu)
-    _defaults = {"dim": -1}
+    _defaults: ClassVar[dict[str, Any]] = {"dim": -1}
 
 
 class Softmax(_Options):
     """exp(x) / sum(exp(x)) along `dim`."""
 
     _function = staticmethod(F.softmax)
-    _defaults = {"dim": None}
+    _defaults: ClassVar[dict[str, Any]] = {"dim": None}
 
 
 class LogSoftmax(_Options):
     """log(softmax(x)) along `dim`."""
 
     _function = staticmethod(F.log_softmax)
-    _defaults = {"dim": None}
+    _defaults: ClassVar[dict[str, Any]] = {"dim": None}
 
 
 class Softmin(_Options):
     """softmax(-x) along `dim`."""
 
     _function = staticmethod(F.softmin)
-    _defaults = {"dim": None}
+    _defaults: ClassVar[dict[str, Any]] = {"dim": None}
 
 
 class PReLU(Module):

@@ -61,7 +61,9 @@ class _Numbered(Module):
     def extend(self, modules: Any) -> Any:
         """Add modules at the end."""
         if not isinstance(modules, Iterable):
-            raise ModuleError(f"{self._get_name()}.extend should be called with an iterable, but got {type(modules).__name__}")
+            raise ModuleError(
+                f"{self._get_name()}.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
         for module in list(modules):
             self.append(module)
         return self
@@ -119,7 +121,7 @@ class ModuleList(_Numbered):
     def __add__(self, other: Iterable[Any]) -> Any:
         return ModuleList(chain(self, other))
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Iterable[Any]) -> Any:
         return self.extend(other)
 
     def __repr__(self) -> str:
@@ -249,7 +251,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The parameter of that name, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401  this is what get is made of
 
     def pop(self, key: str) -> Any:
         """Take out a parameter."""

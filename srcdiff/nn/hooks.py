@@ -51,20 +51,21 @@ class Hooks:
         return handle
 
     def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
-        """Call `hook(module, args)` before forward (`with_kwargs`: `hook(module, args, kwargs)`); what it returns, if not
-        None, takes the place of the arguments (of both, as a pair)."""
+        """Call `hook(module, args)` before forward (`with_kwargs`: `hook(module, args, kwargs)`); what it returns, if
+        not None, takes the place of the arguments (of both, as a pair)."""
         return self._register("_forward_pre_hooks", (hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> Handle:
-        """Call `hook(module, args, output)` after forward (`with_kwargs`: `hook(module, args, kwargs, output)`); what it
-        returns, if not None, takes the place of the output. `always_call`: also if forward raised, with output None."""
+        """Call `hook(module, args, output)` after forward (`with_kwargs`: `hook(module, args, kwargs, output)`); what
+        it returns, if not None, takes the place of the output. `always_call`: also if forward raised, with output
+        None."""
         return self._register("_forward_hooks", (hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> Handle:
-        """Call `hook(module, grad_input, grad_output)` when backward has passed the module; a returned tuple takes the place
-        of grad_input."""
+        """Call `hook(module, grad_input, grad_output)` when backward has passed the module; a returned tuple takes the
+        place of grad_input."""
         return self._register("_backward_hooks", hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> Handle:
@@ -79,7 +80,9 @@ def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             made = hook(module, args, kwargs)
             if made is not None:
                 if not (isinstance(made, tuple) and len(made) == 2):
-                    raise ModuleError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {made}.")
+                    raise ModuleError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {made}."
+                    )
                 args, kwargs = made
         else:
             made = hook(module, args)
@@ -162,7 +165,8 @@ class _Backward:
 
 
 def _through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, list[int]]:
-    """The values with all tensors that need gradients passed through one node; the node, and their numbers among tensors."""
+    """The values with all tensors that need gradients passed through one node; the node, and their numbers among
+    tensors."""
     tensors = [v for v in values if isinstance(v, TensorBase)]
     places = [k for k, t in enumerate(tensors) if t._edge is not None]
     if not places:

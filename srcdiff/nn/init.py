@@ -1,7 +1,7 @@
 """Initial values of parameters. Functions ending in _ fill a tensor in place, outside the graph, and return it.
 
-Bounds and gains are those of Glorot and Bengio 2010 (`xavier`) and He et al. 2015 (`kaiming`); draws come from `generator` or
-the default generator.
+Bounds and gains are those of Glorot and Bengio 2010 (`xavier`) and He et al. 2015 (`kaiming`); draws come from
+`generator` or the default generator.
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Generat
 
 
 def trunc_normal_(
-    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
+    tensor: Any,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
 ) -> Any:
     """Normal, drawn again where it falls outside [a, b]."""
     values = _normal(mean, std, tensor.shape, tensor.dtype, generator)
@@ -127,7 +132,11 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def kaiming_uniform_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Any:
     """Uniform within gain * sqrt(3 / fan)."""
     if 0 in tensor.shape:
@@ -138,7 +147,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Any:
     """Normal with standard deviation gain / sqrt(fan)."""
     if 0 in tensor.shape:
@@ -148,7 +161,8 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Generator | None = None) -> Any:
-    """gain times a random matrix with orthonormal rows or columns (Saxe et al. 2013); axes after the first count as one."""
+    """gain times a random matrix with orthonormal rows or columns (Saxe et al. 2013); axes after the first count as
+    one."""
     if tensor.ndim < 2:
         raise ArgumentError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])

@@ -65,7 +65,8 @@ class AlphaDropout(Dropout):
 
 
 class Embedding(Module):
-    """A table of vectors, looked up by integers; starts normal, with zeros in the row `padding_idx`, which stays as it is."""
+    """A table of vectors, looked up by integers; starts normal, with zeros in the row `padding_idx`, which stays as it
+    is."""
 
     weight: Any
 
@@ -104,8 +105,9 @@ class Embedding(Module):
         """An Embedding on the memory of a matrix, not to be trained unless `freeze=False`."""
         if embeddings.ndim != 2:
             raise ShapeError("Embeddings parameter is expected to be 2-dimensional")
+        rows, width = embeddings.shape
         return cls(
-            *embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings,
+            rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings,
             _freeze=freeze,
         )  # fmt: skip
 
@@ -137,7 +139,8 @@ def _dtype(dtype: Any) -> Any:
 
 
 class LayerNorm(Module):
-    """Standardizes over the last axes, then scales by `weight` and shifts by `bias`, one each per element of those axes."""
+    """Standardizes over the last axes, then scales by `weight` and shifts by `bias`, one each per element of those
+    axes."""
 
     weight: Any
     bias: Any
@@ -170,7 +173,8 @@ class LayerNorm(Module):
     def extra_repr(self) -> str:
         """The options."""
         return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self._has_bias}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self._has_bias}"
         )
 
 
@@ -226,13 +230,12 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         """The options."""
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self._has_bias}"
-        )
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self._has_bias}"
 
 
 class _BatchNorm(Module):
-    """Standardizes per channel, by the batch in training and by running statistics in evaluation, then scales and shifts."""
+    """Standardizes per channel, by the batch in training and by running statistics in evaluation, then scales and
+    shifts."""
 
     weight: Any
     bias: Any
@@ -294,7 +297,8 @@ class _BatchNorm(Module):
     def extra_repr(self) -> str:
         """The options."""
         return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self._has_bias}, "
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self._has_bias}, "
             f"track_running_stats={self.track_running_stats}"
         )
 
@@ -318,5 +322,3 @@ class BatchNorm3d(_BatchNorm):
 
     _axes = (5,)
     _expected = "5D"
-
-

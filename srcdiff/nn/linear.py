@@ -35,7 +35,8 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """x W' + b over the last axis; W is (out_features, in_features), both start uniform within 1 / sqrt(in_features)."""
+    """x W' + b over the last axis; W is (out_features, in_features), both start uniform within 1 /
+    sqrt(in_features)."""
 
     weight: Any
     bias: Any

@@ -93,9 +93,7 @@ class NLLLoss(_WeightedLoss):
 
     def forward(self, input: Any, target: Any) -> Any:
         """The loss of the input with respect to the target."""
-        return F.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -162,7 +160,8 @@ class PoissonNLLLoss(_Loss):
     """The negative log likelihood of counts under a Poisson distribution."""
 
     def __init__(
-        self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
+        self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
+        reduce: Any = None,
         reduction: str = "mean",
     ) -> None:  # fmt: skip
         super().__init__(size_average, reduce, reduction)

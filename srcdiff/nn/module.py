@@ -1,7 +1,7 @@
 """`Module`: the base of all layers and models.
 
-Attributes that are Parameters, Modules or registered buffers are kept in `_parameters`, `_modules` and `_buffers`, in the order of
-registration, and are found again by name like any attribute. Rules and error texts are PyTorch's.
+Attributes that are Parameters, Modules or registered buffers are kept in `_parameters`, `_modules` and `_buffers`, in
+the order of registration, and are found again by name like any attribute. Rules and error texts are PyTorch's.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ class Module(State, Hooks):
     training = True
 
     def __init__(self) -> None:
-        self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={}
-        )
+        self.__dict__.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What calling the module does; every subclass writes its own."""
@@ -43,7 +41,7 @@ class Module(State, Hooks):
             return call_hooked(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
-    # --------------------------------------------------------------------------------------------------------- registration
+    # ----------------------------------------------------------------------------------------------------- registration
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Make `param`, a Parameter or None, an attribute that `parameters()` gives."""
@@ -52,7 +50,8 @@ class Module(State, Hooks):
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise ModuleError(
-                f"cannot assign '{_described(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{_described(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                "required)"
             )
         self._parameters[name] = param
 
@@ -88,7 +87,7 @@ class Module(State, Hooks):
         if not name:
             raise ModuleError(f'{kind} name can\'t be empty string ""')
 
-    # ----------------------------------------------------------------------------------------------------------- attributes
+    # ------------------------------------------------------------------------------------------------------- attributes
 
     def __getattr__(self, name: str) -> Any:
         # only reached for what is not in the instance's dict or on the class
@@ -130,13 +129,14 @@ class Module(State, Hooks):
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, TensorBase):
             raise ModuleError(
-                f"cannot assign '{_described(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                f"cannot assign '{_described(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                "expected)"
             )
         if name in self._buffers:
             self._buffers[name] = value
             if isinstance(value, Buffer):
                 self.register_buffer(name, value, value.persistent)
-        else:
+        elif isinstance(value, Buffer):
             self._remove(name, "buffer")
             self.register_buffer(name, value, value.persistent)
 
@@ -162,7 +162,7 @@ class Module(State, Hooks):
         names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
 
-    # ---------------------------------------------------------------------------------------------------------------- modes
+    # ------------------------------------------------------------------------------------------------------------ modes
 
     def train(self: T, mode: bool = True) -> T:
         """Set training mode (dropout, batch statistics) for this module and all inside it."""
@@ -188,10 +188,11 @@ class Module(State, Hooks):
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
-    # ---------------------------------------------------------------------------------------------------------- conversions
+    # ------------------------------------------------------------------------------------------------------ conversions
 
     def _apply(self: T, fn: Callable[[Any], Any], recurse: bool = True) -> T:
-        """Replace the values of all parameters, gradients and buffers by `fn` of them; parameters stay the same objects."""
+        """Replace the values of all parameters, gradients and buffers by `fn` of them; parameters stay the same
+        objects."""
         for module in self.modules() if recurse else [self]:
             for parameter in module._parameters.values():
                 if parameter is not None:
@@ -204,7 +205,8 @@ class Module(State, Hooks):
         return self
 
     def to(self: T, *args: Any, **kwargs: Any) -> T:
-        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`: floating-point parts change dtype in place."""
+        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`: floating-point parts change dtype in
+        place."""
         dtype = kwargs.get("dtype")
         check_device(kwargs.get("device"))
         for arg in args:
@@ -218,7 +220,9 @@ class Module(State, Hooks):
             return self
         kind = numpy_dtype(dtype)
         if kind.kind not in "fc":
-            raise ModuleError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise ModuleError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         return self._cast(kind)
 
     def _cast(self: T, dtype: Any) -> T:
@@ -253,7 +257,7 @@ class Module(State, Hooks):
         check_device("cuda")
         return self
 
-    # ------------------------------------------------------------------------------------------------------------- printing
+    # --------------------------------------------------------------------------------------------------------- printing
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -17,11 +17,15 @@ from srcdiff.tape.value import TensorBase
 _EXTRA = "_extra_state"
 
 
-class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` found missing and left over."""
-
+class _Keys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
+
+
+class IncompatibleKeys(_Keys):
+    """What `load_state_dict` found missing and left over."""
+
+    __slots__ = ()
 
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
@@ -51,15 +55,15 @@ class State(Tree):
     def _persistent(self) -> dict[str, Any]:
         """What of this module itself belongs into its state."""
         kept = {name: p for name, p in self._parameters.items() if p is not None}
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                kept[name] = buffer
+        transient = self._non_persistent_buffers_set
+        kept.update((name, b) for name, b in self._buffers.items() if b is not None and name not in transient)
         return kept
 
-    # -------------------------------------------------------------------------------------------------------------- saving
+    # ----------------------------------------------------------------------------------------------------------- saving
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by dotted name: detached tensors on their memory (`keep_vars`: themselves)."""
+        """All parameters and persistent buffers by dotted name: detached tensors on their memory (`keep_vars`:
+        themselves)."""
         for name, value in zip(("destination", "prefix", "keep_vars"), args, strict=False):
             destination = value if name == "destination" else destination
             prefix = value if name == "prefix" else prefix
@@ -79,7 +83,7 @@ class State(Tree):
         if self._has_extra_state():
             destination[prefix + _EXTRA] = self.get_extra_state()
 
-    # ------------------------------------------------------------------------------------------------------------- loading
+    # ---------------------------------------------------------------------------------------------------------- loading
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy a state into the parameters and buffers (`assign`: put its tensors in their place).
@@ -146,7 +150,8 @@ class State(Tree):
         """Load one tensor; gives the error text, or nothing."""
         if not isinstance(value, TensorBase):
             return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                "checkpoint "
                 f"but received {type(value)}"
             )
         if value._value.shape != tensor._value.shape:

@@ -17,7 +17,7 @@ class Tree:
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
 
-    # ------------------------------------------------------------------------------------------------------------ modules
+    # ---------------------------------------------------------------------------------------------------------- modules
 
     def children(self) -> Iterator[Any]:
         """The modules that are attributes of this one."""
@@ -58,7 +58,7 @@ class Tree:
         fn(self)
         return self
 
-    # --------------------------------------------------------------------------------------------- parameters and buffers
+    # ------------------------------------------------------------------------------------------- parameters and buffers
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """All parameters, or only this module's own."""
@@ -93,7 +93,7 @@ class Tree:
                     seen.add(id(member))
                 yield f"{path}.{name}" if path else name, member
 
-    # ------------------------------------------------------------------------------------------------------- by dotted name
+    # --------------------------------------------------------------------------------------------------- by dotted name
 
     def get_submodule(self, target: str) -> Any:
         """The module of a dotted name; "" is this one."""

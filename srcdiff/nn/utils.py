@@ -1,4 +1,5 @@
-"""Helpers for parameters: clipping gradients, and all parameters as one vector. Nothing here is recorded but the vector."""
+"""Helpers for parameters: clipping gradients, and all parameters as one vector. Nothing here is recorded but the
+vector."""
 
 from __future__ import annotations
 
@@ -41,16 +42,22 @@ def get_total_norm(
         total = sum(float((np.abs(a) ** p).sum()) for a in arrays) ** (1.0 / p)
     if error_if_nonfinite and not math.isfinite(total):
         raise AutogradError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot "
+            "be clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return plain(np.asarray(total, dtype))
 
 
 def clip_grad_norm_(
-    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Any:
-    """Scale the gradients of all parameters so that their norm together is at most `max_norm`; gives the norm before."""
+    """Scale the gradients of all parameters so that their norm together is at most `max_norm`; gives the norm
+    before."""
     grads = _grads(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite)
     factor = float(max_norm) / (float(total._array) + 1e-6)
@@ -87,5 +94,3 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
         stop = start + math.prod(p.shape)
         overwrite(p, vec._array[start:stop].reshape(p.shape))
         start = stop
-
-

@@ -14,8 +14,8 @@ from srcdiff.tape.record import plain
 
 
 class Adam(Optimizer):
-    """p -= lr * m' / (sqrt(v') + eps), where m and v are running means of g and g * g with rates 1 - beta1 and 1 - beta2,
-    and m' and v' are these divided by 1 - beta1**t and 1 - beta2**t. With `amsgrad` v is the largest so far.
+    """p -= lr * m' / (sqrt(v') + eps), where m and v are running means of g and g * g with rates 1 - beta1 and 1 -
+    beta2, and m' and v' are these divided by 1 - beta1**t and 1 - beta2**t. With `amsgrad` v is the largest so far.
 
     `weight_decay` adds weight_decay * p to g, or if `decoupled_weight_decay` shrinks p by lr * weight_decay instead.
     """
@@ -32,7 +32,8 @@ class Adam(Optimizer):
         checked(beta0=(betas[0], 0 <= betas[0] < 1), beta1=(betas[1], 0 <= betas[1] < 1))
         refuse_implementations(differentiable=differentiable)
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize,
             "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay or self._decoupled,
         }  # fmt: skip

@@ -13,8 +13,8 @@ from srcdiff.tape.record import plain
 
 
 class RMSprop(Optimizer):
-    """p -= lr * g / (sqrt(v) + eps), where v is a running mean of g * g with rate 1 - alpha, less the square of the running
-    mean of g if `centered`; with momentum the quotients are summed as in SGD."""
+    """p -= lr * g / (sqrt(v) + eps), where v is a running mean of g * g with rate 1 - alpha, less the square of the
+    running mean of g if `centered`; with momentum the quotients are summed as in SGD."""
 
     def __init__(
         self, params: Iterable[Any], lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
@@ -27,7 +27,8 @@ class RMSprop(Optimizer):
         )  # fmt: skip
         refuse_implementations(differentiable=differentiable)
         defaults = {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay,
             "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
         }  # fmt: skip
         super().__init__(params, defaults)
@@ -85,7 +86,8 @@ class Adagrad(Optimizer):
 
     def __init__(
         self, params: Iterable[Any], lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
-        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+        maximize: bool = False,
         differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
         start = initial_accumulator_value
@@ -95,7 +97,8 @@ class Adagrad(Optimizer):
         )  # fmt: skip
         refuse_implementations(differentiable=differentiable)
         defaults = {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "initial_accumulator_value": start,
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": start,
             "foreach": foreach, "maximize": maximize, "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
         super().__init__(params, defaults)

@@ -1,7 +1,7 @@
 """Learning rate schedules: objects whose `step()`, called once an epoch (or batch), sets the groups' learning rates.
 
-Each schedule but the last three says the rate at an epoch by its relation to the one before, as PyTorch's do, so that schedules
-can be chained on one optimizer.
+Each schedule but the last three says the rate at an epoch by its relation to the one before, as PyTorch's do, so that
+schedules can be chained on one optimizer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", _number(group["lr"]))
             elif "initial_lr" not in group:
                 raise ArgumentError(
-                    f"param 'initial_lr' is not specified in param_groups[{k}] when resuming scheduler with last_epoch >= 0"
+                    f"param 'initial_lr' is not specified in param_groups[{k}] when resuming scheduler with "
+                    "last_epoch >= 0"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -57,8 +58,10 @@ class LRScheduler:
         """Go on to the next epoch, or to the one that is given, for schedules that know their value at every epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
-                "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
+                "you should call "
+                "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do "
+                "this will result "
                 "in PyTorch skipping the first value of the learning rate schedule.",
                 UserWarning, stacklevel=2,
             )  # fmt: skip
@@ -88,7 +91,7 @@ class LRScheduler:
 
 
 def _number(lr: Any) -> float:
-    return float(lr._array) if isinstance(lr, TensorBase) else lr
+    return float(lr._array if isinstance(lr, TensorBase) else lr)
 
 
 # ------------------------------------------------------------------------------------------------------------ functions
@@ -156,7 +159,9 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Times gamma at each milestone."""
 
-    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -224,7 +229,9 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, epoch: int) -> float:
-        return self.start_factor + (self.end_factor - self.start_factor) * min(epoch, self.total_iters) / self.total_iters
+        return (
+            self.start_factor + (self.end_factor - self.start_factor) * min(epoch, self.total_iters) / self.total_iters
+        )
 
     def _next(self, group: Group, base: float) -> float:
         lr, epoch = _number(group["lr"]), self.last_epoch
@@ -248,10 +255,10 @@ class PolynomialLR(LRScheduler):
         lr, epoch, total = _number(group["lr"]), self.last_epoch, self.total_iters
         if epoch == 0 or epoch > total:
             return lr
-        return lr * ((1.0 - epoch / total) / (1.0 - (epoch - 1) / total)) ** self.power
+        return lr * math.pow((1.0 - epoch / total) / (1.0 - (epoch - 1) / total), self.power)
 
     def _closed(self, base: float) -> float:
-        return base * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        return base * math.pow(1.0 - min(self.total_iters, self.last_epoch) / self.total_iters, self.power)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -271,7 +278,9 @@ class CosineAnnealingLR(LRScheduler):
             return lr
         if self._step_count == 1:
             return self._closed(base)
-        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the rate before is the lowest, which says nothing of the height
+        if (epoch - 1 - self.T_max) % (
+            2 * self.T_max
+        ) == 0:  # the rate before is the lowest, which says nothing of the height
             return lr + (base - self.eta_min) * (1.0 - math.cos(math.pi / self.T_max)) / 2
         return self._height(epoch) / self._height(epoch - 1) * (lr - self.eta_min) + self.eta_min
 
@@ -280,7 +289,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine from the initial rate down to eta_min, again and again, each T_mult times as long as the one before."""
+    """Half a cosine from the initial rate down to eta_min, again and again, each T_mult times as long as the one
+    before."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -353,7 +363,8 @@ class SequentialLR(ChainedScheduler):
         super().__init__(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ArgumentError(
-                f"Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                "milestone "
                 f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
                 f"{len(milestones)}"
             )

@@ -1,8 +1,8 @@
 """`Optimizer`: the base of all optimizers, with PyTorch's parameter groups, state and hooks.
 
-A step writes parameters in place, outside the graph, through begin_write: a graph that has saved an old value and runs backward
-later says so. State (momenta and the like) is kept as tensors of the parameter's dtype, scratch memory apart from it.
-"""
+A step writes parameters in place, outside the graph, through begin_write: a graph that has saved an old value and runs
+backward later says so. State (momenta and the like) is kept as tensors of the parameter's dtype, scratch memory apart
+from it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Optimizer:
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, TensorBase):
             raise ArgumentError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                "torch.FloatTensor"
             )
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
@@ -85,7 +86,8 @@ class Optimizer:
         params = group["params"]
         if isinstance(params, set):
             raise ArgumentError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                "in sets will "
                 "change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, TensorBase) else list(params)
@@ -161,7 +163,9 @@ class Optimizer:
         if len(saved) != len(self.param_groups):
             raise ArgumentError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups, strict=True)):
-            raise ArgumentError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ArgumentError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         params: dict[int, Any] = {}
         groups = []
         for old, new in zip(saved, self.param_groups, strict=True):

@@ -41,7 +41,9 @@ def gradients(name: str, args: list[Any], options: dict[str, Any]) -> tuple[list
             operands[-1] = operands[-1].detach()
         if name == "batch_norm" and args[1] is not None:
             operands[1:3] = [operands[1].detach(), operands[2].detach()]
-        keywords = {key: make(value).detach() if isinstance(value, np.ndarray) else value for key, value in options.items()}
+        keywords = {
+            key: make(value).detach() if isinstance(value, np.ndarray) else value for key, value in options.items()
+        }
         out = function(*operands, **keywords)
         weights = np.linspace(0.5, 1.5, int(np.prod(out.shape))).reshape(tuple(out.shape))
         (out * make(weights).detach()).sum().backward()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcdiff.creation import ones, tensor, zeros
 from srcdiff.autograd.modes import no_grad
+from srcdiff.creation import ones, tensor, zeros
 from srcdiff.errors import SrcdiffError
 from srcdiff.nn import (
     BatchNorm1d,
@@ -46,7 +46,7 @@ class Net(Module):
         return x
 
 
-# ---------------------------------------------------------------------------------------------------------- registration
+# --------------------------------------------------------------------------------------------------------- registration
 
 
 def test_names_are_in_the_order_of_registration() -> None:
@@ -86,7 +86,11 @@ def test_attributes_find_what_was_registered() -> None:
 @pytest.mark.parametrize(
     ("action", "kind", "text"),
     [
-        (lambda m: setattr(m, "weight", ones(2, 2)), TypeError, "cannot assign 'torch.FloatTensor' as parameter 'weight'"),
+        (
+            lambda m: setattr(m, "weight", ones(2, 2)),
+            TypeError,
+            "cannot assign 'torch.FloatTensor' as parameter 'weight'",
+        ),
         (lambda m: m.register_parameter("a.b", None), KeyError, "parameter name can't contain"),
         (lambda m: m.register_parameter("", None), KeyError, "parameter name can't be empty string"),
         (lambda m: m.register_parameter("forward", None), KeyError, "attribute 'forward' already exists"),
@@ -142,7 +146,7 @@ def test_an_update_in_place_keeps_the_parameter() -> None:
     np.testing.assert_allclose(weight.detach().numpy(), before - 0.5)
 
 
-# ----------------------------------------------------------------------------------------------------------------- state
+# ---------------------------------------------------------------------------------------------------------------- state
 
 
 def test_state_goes_from_one_module_to_another() -> None:
@@ -176,7 +180,7 @@ def test_load_state_dict_names_all_that_is_wrong() -> None:
     assert result.missing_keys == ["bias"] and result.unexpected_keys == ["other"]
     assert layer.weight.detach().numpy().tolist() == [[1, 1], [1, 1]]
     nested = Sequential(Linear(1, 1))
-    with pytest.raises(RuntimeError, match='Unexpected key.*"1.bias", "0.weight.x"'):
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"1\.bias", "0\.weight\.x"'):
         nested.load_state_dict({**nested.state_dict(), "0.weight.x": ones(1), "1.bias": ones(1)})
 
 
@@ -227,7 +231,7 @@ def test_copies_and_pickles_are_apart() -> None:
     assert made.a is made.b is not tied.a
 
 
-# ----------------------------------------------------------------------------------------------------- modes, conversions
+# --------------------------------------------------------------------------------------------------- modes, conversions
 
 
 def test_train_and_eval_reach_all_modules() -> None:
@@ -271,7 +275,7 @@ def test_apply_goes_from_the_inside_out() -> None:
     assert seen == ["Linear", "Tanh", "Sequential", "Sequential"]
 
 
-# ----------------------------------------------------------------------------------------------------------------- hooks
+# ---------------------------------------------------------------------------------------------------------------- hooks
 
 
 def test_forward_hooks_change_arguments_and_results() -> None:
@@ -325,12 +329,14 @@ def test_full_backward_hooks() -> None:
 def test_a_backward_hook_runs_when_no_input_needs_a_gradient() -> None:
     layer = Linear(2, 1)
     seen: list[Any] = []
-    layer.register_full_backward_hook(lambda m, grad_input, grad_output: seen.append((grad_input, grad_output[0].tolist())))
+    layer.register_full_backward_hook(
+        lambda m, grad_input, grad_output: seen.append((grad_input, grad_output[0].tolist()))
+    )
     layer(ones(1, 2)).sum().backward()
     assert seen == [((None,), [[1.0]])]
 
 
-# -------------------------------------------------------------------------------------------------------------- containers
+# ----------------------------------------------------------------------------------------------------------- containers
 
 
 def test_sequential_is_a_list_of_modules() -> None:
@@ -371,7 +377,7 @@ def test_parameter_list_and_dict() -> None:
     assert table.pop("a").shape == (2,) and list(table) == ["b"]
 
 
-# --------------------------------------------------------------------------------------------------------------- printing
+# ------------------------------------------------------------------------------------------------------------- printing
 
 
 def test_repr() -> None:

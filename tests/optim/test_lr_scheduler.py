@@ -16,7 +16,8 @@ from srcdiff.nn import Parameter
 from srcdiff.optim import lr_scheduler
 
 SCHEDULES: list[tuple[str, dict[str, Any]]] = [
-    ("StepLR", {"step_size": 3}), ("StepLR", {"step_size": 2, "gamma": 0.5}), ("MultiStepLR", {"milestones": [2, 5, 5]}),
+    ("StepLR", {"step_size": 3}), ("StepLR", {"step_size": 2, "gamma": 0.5}), ("MultiStepLR", {"milestones": [2, 5,
+    5]}),
     ("ExponentialLR", {"gamma": 0.9}), ("ConstantLR", {}), ("LinearLR", {}),
     ("LinearLR", {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 7}), ("PolynomialLR", {"power": 2.0}),
     ("CosineAnnealingLR", {"T_max": 6, "eta_min": 0.01}), ("CosineAnnealingWarmRestarts", {"T_0": 3, "T_mult": 2}),
@@ -59,7 +60,8 @@ def test_rates(name: str, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"patience": 1}, {"patience": 0, "cooldown": 2, "mode": "max"}, {"threshold_mode": "abs", "patience": 2}]
+    "options",
+    [{}, {"patience": 1}, {"patience": 0, "cooldown": 2, "mode": "max"}, {"threshold_mode": "abs", "patience": 2}],
 )
 def test_plateau(options: dict[str, Any]) -> None:
     torch = pytest.importorskip("torch")
@@ -77,7 +79,11 @@ def test_compositions() -> None:
 
     def sequential(module: Any) -> Any:
         def make(o: Any) -> Any:
-            parts = [module.LinearLR(o, 0.1, total_iters=4), module.CosineAnnealingLR(o, 5), module.ExponentialLR(o, 0.9)]
+            parts = [
+                module.LinearLR(o, 0.1, total_iters=4),
+                module.CosineAnnealingLR(o, 5),
+                module.ExponentialLR(o, 0.9),
+            ]
             return module.SequentialLR(o, parts, [4, 9])
 
         return make

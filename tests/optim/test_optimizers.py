@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import pickle
 from collections.abc import Iterator
@@ -98,7 +99,7 @@ def ones_once() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_state_loaded_midway_continues_alike(name: str, options: dict[str, Any]) -> None:
-    make = lambda ps: getattr(optim, name)(ps, **options)  # noqa: E731
+    make = functools.partial(getattr(optim, name), **options)
     whole = run(make, parameters(), from_numpy)
     ps = parameters()
     first = make(ps)
@@ -179,7 +180,7 @@ def test_a_step_makes_saved_values_stale() -> None:
     loss.backward(retain_graph=True)
     optim.SGD([p], lr=0.1).step()
     assert p._version == 1
-    with pytest.raises(RuntimeError, match="modified by an inplace operation.*is at version 1; expected version 0"):
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*is at version 1; expected version 0"):
         loss.backward()
 
 
@@ -211,7 +212,10 @@ def test_users_optimizers() -> None:
         (lambda p: optim.SGD([p, p]), "duplicate parameters"),
         (lambda p: optim.SGD([{"params": [p]}, {"params": [p]}]), "more than one parameter group"),
         (lambda p: optim.SGD(p), "should be an iterable"),
-        (lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}), "different number of parameter groups"),
+        (
+            lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),
+            "different number of parameter groups",
+        ),
     ],
 )
 def test_errors(action: Any, text: str) -> None:

@@ -16,7 +16,7 @@ from srcdiff.ops.indexing import take_window
 from srcdiff.ops.structural import reshape
 from srcdiff.random import _rand, _uniform
 
-# ---------------------------------------------------------------------------------------------------------- piecewise
+# ------------------------------------------------------------------------------------------------------------ piecewise
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -40,7 +40,9 @@ def prelu(input: Any, weight: Any) -> Any:
     if weight.size == 1:
         return layers.prelu(input, reshape(weight, shape=(1,)) if input.ndim else reshape(weight, shape=()))
     if input.ndim < 2 or weight.size != input.shape[1]:
-        raise ShapeError(f"prelu: {weight.size} weights do not fit the channels of an input of shape {tuple(input.shape)}")
+        raise ShapeError(
+            f"prelu: {weight.size} weights do not fit the channels of an input of shape {tuple(input.shape)}"
+        )
     return layers.prelu(input, reshape(weight, shape=(weight.size, *(1,) * (input.ndim - 2))))
 
 
@@ -170,7 +172,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     return first * elementary.sigmoid(second)
 
 
-# --------------------------------------------------------------------------------------------------------------- softmax
+# -------------------------------------------------------------------------------------------------------------- softmax
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -189,7 +191,8 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A draw from softmax(logits) made differentiable (Jang et al. 2017); `hard`: one-hot values with the soft gradient."""
+    """A draw from softmax(logits) made differentiable (Jang et al. 2017); `hard`: one-hot values with the soft
+    gradient."""
     axis = axis_of(dim, logits.ndim)
     tiny = float(np.finfo(logits.dtype).tiny)
     noise = -np.log(np.maximum(-np.log(np.maximum(_rand(logits.shape, logits.dtype), tiny)), tiny))
@@ -210,10 +213,9 @@ def _winners(value: Any, axis: int) -> Any:
 def _axis(x: Any, dim: int | None, name: str) -> int:
     if dim is None:
         warnings.warn(
-            f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+            f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+            "argument.",
             UserWarning, stacklevel=3,
         )  # fmt: skip
         dim = 0 if x.ndim in (0, 1, 3) else 1
     return axis_of(dim, x.ndim)
-
-

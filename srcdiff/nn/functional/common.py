@@ -6,7 +6,7 @@ from typing import Any
 
 from srcdiff.dtypes import numpy_dtype
 from srcdiff.errors import ArgumentError, OutOfBoundsError
-from srcdiff.inplace import write
+from srcdiff.inplace.write import write
 from srcdiff.ops.reductions import mean, sum
 from srcdiff.ops.structural import cast
 
@@ -15,7 +15,9 @@ def axis_of(dim: int, ndim: int) -> int:
     """A dimension as a non-negative axis."""
     if not -max(ndim, 1) <= dim < max(ndim, 1):
         bound = max(ndim, 1)
-        raise OutOfBoundsError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+        raise OutOfBoundsError(
+            f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})"
+        )
     return dim % max(ndim, 1)
 
 

@@ -31,9 +31,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms are not below eps."""
     axis = axis_of(dim, len(broadcast_shapes(tuple(x1.shape), tuple(x2.shape)))) - max(x1.ndim, x2.ndim)
-    one, two = (
-        x / maximum(norm_along(x, 2.0, x.ndim + axis, True), eps) for x in (x1, x2)
-    )
+    one, two = (x / maximum(norm_along(x, 2.0, x.ndim + axis, True), eps) for x in (x1, x2))
     return sum(one * two, axis=max(x1.ndim, x2.ndim) + axis, keepdims=False)
 
 

@@ -161,8 +161,8 @@ def layer_norm(
     shape = tuple(normalized_shape)
     if tuple(input.shape[input.ndim - len(shape) :]) != shape:
         raise ShapeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
-            f"input of size{list(input.shape)}"
+            f"Given normalized_shape={list(shape)}, expected input with shape {['*', *shape]}, but got input of size"
+            f"{list(input.shape)}"
         )
     return _standardized(input, tuple(range(input.ndim - len(shape), input.ndim)), eps, weight, bias)
 
@@ -189,8 +189,8 @@ def batch_norm(
     input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
     momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """x standardized per channel (axis 1): in training with the batch's mean and variance, which move the running ones by
-    `momentum`; else with the running ones."""
+    """x standardized per channel (axis 1): in training with the batch's mean and variance, which move the running ones
+    by `momentum`; else with the running ones."""
     weight, bias = _along_channels(weight, input.ndim), _along_channels(bias, input.ndim)
     axis = (0, *range(2, input.ndim))
     if not training:
@@ -200,7 +200,9 @@ def batch_norm(
         return unit if bias is None else unit + bias
     count = math.prod(input.shape[a] for a in axis)
     if count == 1:
-        raise ArgumentError(f"Expected more than 1 value per channel when training, got input size {Size(input.shape)!r}")
+        raise ArgumentError(
+            f"Expected more than 1 value per channel when training, got input size {Size(input.shape)!r}"
+        )
     if running_mean is not None:
         value = input._value if isinstance(input, TensorBase) else input
         batch_mean = value.mean(axis)
@@ -218,9 +220,7 @@ def instance_norm(
     if not use_input_stats or running_mean is not None:
         raise UnsupportedError("instance_norm: running statistics are not supported")
     axis = tuple(range(2, input.ndim))
-    return _standardized(
-        input, axis, eps, _along_channels(weight, input.ndim), _along_channels(bias, input.ndim)
-    )
+    return _standardized(input, axis, eps, _along_channels(weight, input.ndim), _along_channels(bias, input.ndim))
 
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:

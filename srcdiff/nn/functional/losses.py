@@ -28,7 +28,8 @@ def _shape(x: Any) -> Any:
 def _warn_of_broadcasting(input: Any, target: Any) -> None:
     if input.shape != target.shape:
         warnings.warn(
-            f"Using a target size ({_shape(target)!r}) that is different to the input size ({_shape(input)!r}). This will "
+            f"Using a target size ({_shape(target)!r}) that is different to the input size ({_shape(input)!r}). "
+            "This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning, stacklevel=3,
         )  # fmt: skip
@@ -46,7 +47,7 @@ def _one_node(kinds: Loss, input: Any, target: Any, weight: Any, reduction: str,
     return kinds.none(input, target, **params)
 
 
-# -------------------------------------------------------------------------------------------------------------- distances
+# ------------------------------------------------------------------------------------------------------------ distances
 
 
 def mse_loss(
@@ -99,7 +100,7 @@ def _total(weight: Any) -> Any:
     return sum(weight, axis=None, keepdims=False)
 
 
-# ---------------------------------------------------------------------------------------------------------- probabilities
+# -------------------------------------------------------------------------------------------------------- probabilities
 
 
 def binary_cross_entropy(
@@ -108,7 +109,8 @@ def binary_cross_entropy(
     """-(y log x + (1 - y) log(1 - x)); logarithms are not below -100."""
     if input.shape != target.shape:
         raise ShapeError(
-            f"Using a target size ({_shape(target)!r}) that is different to the input size ({_shape(input)!r}) is deprecated. "
+            f"Using a target size ({_shape(target)!r}) that is different to the input size ({_shape(input)!r}) "
+            "is deprecated. "
             "Please ensure they have the same size."
         )
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -133,11 +135,13 @@ def kl_div(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:  # fmt: skip
-    """y (log y - x), where x are logarithms of probabilities; `log_target`: y too. "batchmean" divides by the batch size."""
+    """y (log y - x), where x are logarithms of probabilities; `log_target`: y too. "batchmean" divides by the batch
+    size."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if reduction == "mean":
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only "
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
+            "divides only "
             "by the batch size, and aligns with the KL div math definition.",
             UserWarning, stacklevel=2,
         )  # fmt: skip
@@ -179,7 +183,7 @@ def gaussian_nll_loss(
     return reduced(each + 0.5 * math.log(2 * math.pi) if full else each, reduction)
 
 
-# ---------------------------------------------------------------------------------------------------------------- classes
+# -------------------------------------------------------------------------------------------------------------- classes
 
 
 def _class_axis(input: Any) -> int:
@@ -199,7 +203,8 @@ def nll_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Minus x at the class that `target` tells; x are logarithms of probabilities, classes along axis 1 (of a vector, 0).
+    """Minus x at the class that `target` tells; x are logarithms of probabilities, classes along axis 1 (of a vector,
+    0).
 
     `weight` has a number per class; the mean is by weight. Targets equal to `ignore_index` count nothing.
     """
@@ -207,7 +212,12 @@ def nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_reduction(reduction)
     return losses.nll_loss(
-        input, target, 1.0 if weight is None else weight, axis=_class_axis(input), ignored=ignore_index, reduction=reduction
+        input,
+        target,
+        1.0 if weight is None else weight,
+        axis=_class_axis(input),
+        ignored=ignore_index,
+        reduction=reduction,
     )
 
 
@@ -215,7 +225,8 @@ def cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
     reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
-    """`nll_loss` of log_softmax(x). `target` holds classes, or as floats the probabilities of all classes (same shape as x).
+    """`nll_loss` of log_softmax(x). `target` holds classes, or as floats the probabilities of all classes (same shape
+    as x).
 
     `label_smoothing` mixes that share of even probabilities into the target.
     """
@@ -252,9 +263,7 @@ def _cross_entropy_of_probabilities(
     return total / max(math.prod(input.shape) // classes, 1) if reduction == "mean" else total
 
 
-def _smoothed(
-    input: Any, target: Any, weight: Any, axis: int, ignored: int, reduction: str, smoothing: float
-) -> Any:
+def _smoothed(input: Any, target: Any, weight: Any, axis: int, ignored: int, reduction: str, smoothing: float) -> Any:
     classes = input.shape[axis]
     logs = neural.log_softmax(input, axis=axis)
     each = logs if weight is None else logs * _per_class(weight, input.ndim, axis)
@@ -271,7 +280,7 @@ def _smoothed(
     return (1.0 - smoothing) * hard + (smoothing / classes) * even
 
 
-# ------------------------------------------------------------------------------------------------------------ margins
+# -------------------------------------------------------------------------------------------------------------- margins
 
 
 def hinge_embedding_loss(
@@ -320,5 +329,3 @@ def triplet_margin_loss(
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
     each = clip(near - far + margin, 0.0, math.inf)
     return reduced(each, legacy_reduction(size_average, reduce, reduction))
-
-

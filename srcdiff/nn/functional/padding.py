@@ -20,7 +20,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
     """
     if len(pad) % 2 or len(pad) > 2 * input.ndim:
         raise ArgumentError(
-            f"Padding length should be divisible by 2 and at most twice the number of dimensions of the input, got {pad}"
+            "Padding length should be divisible by 2 and at most twice the number of dimensions of the input, "
+            f"got {pad}"
         )
     if mode != "constant" and mode not in _MODES:
         raise ArgumentError(f"Unrecognised padding mode {mode}")
