@@ -43,14 +43,15 @@ class ArrayMethods(TensorBase):
         where: Any = _unset, *, dim: Any = _unset, keepdim: bool = False,
     ) -> Any:  # fmt: skip
         """The sum over axes."""
-        axis, keepdims = (axis if dim is _unset else dim), keepdims or keepdim
-        if out is None and initial is _unset and where is _unset and axis != ():
+        keepdims = keepdims or keepdim
+        if out is None and initial is _unset and where is _unset and (axis != () or dim is not _unset):
+            axis = axis if dim is _unset else dim
             if type(dtype) is bool:
                 dtype, keepdims = None, dtype
             x = self if dtype is None else in_dtype(self, dtype)
             return reductions.sum(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
         return _numpy(
-            np.sum, self, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), initial=initial, where=where
+            np.sum, self, axis=axis if dim is _unset else dim, dtype=dtype, out=out, keepdims=bool(keepdims), initial=initial, where=where
         )
 
     def prod(
@@ -58,14 +59,15 @@ class ArrayMethods(TensorBase):
         where: Any = _unset, *, dim: Any = _unset, keepdim: bool = False,
     ) -> Any:  # fmt: skip
         """The product over axes."""
-        axis, keepdims = (axis if dim is _unset else dim), keepdims or keepdim
-        if out is None and initial is _unset and where is _unset and axis != ():
+        keepdims = keepdims or keepdim
+        if out is None and initial is _unset and where is _unset and (axis != () or dim is not _unset):
+            axis = axis if dim is _unset else dim
             if type(dtype) is bool:
                 dtype, keepdims = None, dtype
             x = self if dtype is None else in_dtype(self, dtype)
             return reductions.prod(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
         return _numpy(
-            np.prod, self, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), initial=initial, where=where
+            np.prod, self, axis=axis if dim is _unset else dim, dtype=dtype, out=out, keepdims=bool(keepdims), initial=initial, where=where
         )
 
     def mean(
@@ -73,12 +75,14 @@ class ArrayMethods(TensorBase):
         dim: Any = _unset, keepdim: bool = False,
     ) -> Any:  # fmt: skip
         """The mean over axes."""
-        axis, keepdims = (axis if dim is _unset else dim), keepdims or keepdim
-        if out is None and where is _unset and axis != ():
+        keepdims = keepdims or keepdim
+        if out is None and where is _unset and (axis != () or dim is not _unset):
+            axis = axis if dim is _unset else dim
             if type(dtype) is bool:
                 dtype, keepdims = None, dtype
             x = self if dtype is None else in_dtype(self, dtype)
             return reductions.mean(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
+        axis = axis if dim is _unset else dim
         return _numpy(np.mean, self, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), where=where)
 
     def std(
@@ -152,7 +156,7 @@ class ArrayMethods(TensorBase):
         if type(out) is bool:
             out, keepdim = None, out
         if out is not None:
-            return _numpy(np.argmax, self, axis=axis, out=out, keepdims=bool(keepdims))
+            return _numpy(np.argmax, self, axis=axis if dim is _unset else dim, out=out, keepdims=bool(keepdims or keepdim))
         return torch_reductions.argmax(self, axis if dim is _unset else dim, bool(keepdims or keepdim))
 
     def argmin(
@@ -162,7 +166,7 @@ class ArrayMethods(TensorBase):
         if type(out) is bool:
             out, keepdim = None, out
         if out is not None:
-            return _numpy(np.argmin, self, axis=axis, out=out, keepdims=bool(keepdims))
+            return _numpy(np.argmin, self, axis=axis if dim is _unset else dim, out=out, keepdims=bool(keepdims or keepdim))
         return torch_reductions.argmin(self, axis if dim is _unset else dim, bool(keepdims or keepdim))
 
     def all(
@@ -174,6 +178,7 @@ class ArrayMethods(TensorBase):
             out, keepdim = None, out
         if out is None and where is _unset and axis != ():
             return torch_reductions.all(self, axis if dim is _unset else dim, bool(keepdims or keepdim))
+        axis, keepdims = (axis if dim is _unset else dim), keepdims or keepdim
         return _numpy(np.all, self, axis=axis, out=out, keepdims=bool(keepdims), where=where)
 
     def any(
@@ -185,6 +190,7 @@ class ArrayMethods(TensorBase):
             out, keepdim = None, out
         if out is None and where is _unset and axis != ():
             return torch_reductions.any(self, axis if dim is _unset else dim, bool(keepdims or keepdim))
+        axis, keepdims = (axis if dim is _unset else dim), keepdims or keepdim
         return _numpy(np.any, self, axis=axis, out=out, keepdims=bool(keepdims), where=where)
 
     def ptp(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:

@@ -134,7 +134,7 @@ def _first(data: Any) -> Any:
     """The first entry of a nested list if it is an array or NumPy scalar, else None."""
     while isinstance(data, (list, tuple)) and len(data):
         data = data[0]
-    return data if isinstance(data, np.ndarray) or (isinstance(data, np.generic) and type(data) is not np.float64) else None
+    return data if isinstance(data, (np.ndarray, np.generic)) else None
 
 
 def _values(data: Any) -> Any:
@@ -177,6 +177,13 @@ def sizes(size: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
     return shape
 
 
+def shape_of(shape: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+    """A shape given as arguments, as one sequence, or by the keyword `size`."""
+    if not shape and size is None:
+        raise DTypeError("missing the shape: give lengths, or a sequence of them")
+    return sizes(shape if size is None else (size,))
+
+
 def _fresh(name: str, dtype: Any, device: Any, layout: Any, pin_memory: Any, memory_format: Any = None) -> np.dtype[Any]:
     """Check what is common to all constructors; the dtype."""
     check_device(device)
@@ -186,27 +193,27 @@ def _fresh(name: str, dtype: Any, device: Any, layout: Any, pin_memory: Any, mem
 
 
 def zeros(
-    *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    *shape: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
 ) -> Any:  # fmt: skip
     """Zeros of a shape."""
-    return made(np.zeros(sizes(size), _fresh("zeros", dtype, device, layout, pin_memory)), requires_grad)
+    return made(np.zeros(shape_of(shape, size), _fresh("zeros", dtype, device, layout, pin_memory)), requires_grad)
 
 
 def ones(
-    *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    *shape: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
 ) -> Any:  # fmt: skip
     """Ones of a shape."""
-    return made(np.ones(sizes(size), _fresh("ones", dtype, device, layout, pin_memory)), requires_grad)
+    return made(np.ones(shape_of(shape, size), _fresh("ones", dtype, device, layout, pin_memory)), requires_grad)
 
 
 def empty(
-    *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False, memory_format: Any = None,
+    *shape: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
     """A tensor of a shape, its values not set."""
-    return made(np.empty(sizes(size), _fresh("empty", dtype, device, layout, pin_memory, memory_format)), requires_grad)
+    return made(np.empty(shape_of(shape, size), _fresh("empty", dtype, device, layout, pin_memory, memory_format)), requires_grad)
 
 
 def full(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff import random
-from srcdiff.creation import array_of, made, sizes
+from srcdiff.creation import array_of, made, shape_of, sizes
 from srcdiff.device import check_device, check_layout
 from srcdiff.dtypes import default_dtype, numpy_dtype
 from srcdiff.errors import AutogradError, DTypeError
@@ -64,25 +64,25 @@ def full_like(
 
 
 def rand(
-    *size: Any, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    *shape: Any, size: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Any:  # fmt: skip
     """Numbers drawn uniformly from [0, 1)."""
     check_device(device)
     check_layout("rand", layout, pin_memory=pin_memory)
     kind = default_dtype() if dtype is None else numpy_dtype(dtype)
-    return made(random._rand(sizes(size), kind, generator), requires_grad)
+    return made(random._rand(shape_of(shape, size), kind, generator), requires_grad)
 
 
 def randn(
-    *size: Any, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    *shape: Any, size: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Any:  # fmt: skip
     """Numbers drawn from the standard normal distribution."""
     check_device(device)
     check_layout("randn", layout, pin_memory=pin_memory)
     kind = default_dtype() if dtype is None else numpy_dtype(dtype)
-    return made(random._randn(sizes(size), kind, generator), requires_grad)
+    return made(random._randn(shape_of(shape, size), kind, generator), requires_grad)
 
 
 def randint(

@@ -132,7 +132,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
 
 def matrix_power(A: Any, n: int) -> Any:
     """The n-th power of square matrices; negative powers are those of the inverse."""
-    return np_linalg.matrix_power(_square("matrix_power", A), n)
+    x = _square("matrix_power", A)
+    return np_linalg.matrix_power(x, n) if n else el.where(np.eye(x.shape[-1], dtype=bool), 1.0, el.where(False, x, 0.0))
 
 
 def matrix_exp(A: Any) -> Any:
@@ -203,12 +204,12 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
     """U, the singular values in descending order, and V^H with U diag(S) V^H = A."""
-    return SVDResult(*decompositions.svd(_inexact("svd", arrayed(A)), full_matrices=full_matrices))
+    return SVDResult(*np_linalg.svd(_inexact("svd", arrayed(A)), full_matrices))
 
 
 def svdvals(A: Any, *, driver: Any = None) -> Any:
     """The singular values, in descending order."""
-    return decompositions.svd(_inexact("svdvals", arrayed(A)), full_matrices=False)[1]
+    return decompositions.svd(_inexact("svdvals", arrayed(A)))[1]
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
@@ -283,7 +284,10 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
 
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The vector product along a dimension."""
-    return cross_along(arrayed(input), arrayed(other), dim)
+    x, y = arrayed(input), arrayed(other)
+    if x.ndim != y.ndim:
+        raise AutogradError("linalg.cross: inputs must have the same number of dimensions.")
+    return cross_along(x, y, dim)
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:

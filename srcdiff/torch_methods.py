@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff import creation, creation_like, linalg
+from srcdiff import creation, creation_like, linalg, special
 from srcdiff.device import CPU, Device, check_device, check_layout, strided
 from srcdiff.dtypes import numpy_dtype
 from srcdiff.errors import AutogradError, UnsupportedError
@@ -24,6 +24,7 @@ from srcdiff.torchlike import (
     elementary,
     indexing,
     joining,
+    more,
     ordering,
     parts,
     pointwise,
@@ -31,6 +32,12 @@ from srcdiff.torchlike import (
     reductions,
     shaping,
 )
+from srcdiff.torchlike.support import result
+
+
+class NoMatrixError(AutogradError, AttributeError):
+    """A property of matrices was asked of something else."""
+
 
 #: module -> functions of it that are methods under the same name
 _FUNCTIONS: dict[ModuleType, str] = {
@@ -256,23 +263,25 @@ class TorchMethods(TensorBase):
     def mT(self) -> Any:
         """The transposes of matrices."""
         if self._value.ndim < 2:
-            raise AutogradError("tensor.mT is only supported on matrices or batches of matrices. Got "
-                                f"{self._value.ndim}-D tensor.")  # fmt: skip
+            raise NoMatrixError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self._value.ndim}-D tensor."
+            )
         return shaping.transpose(self, -2, -1)
 
     @property
     def H(self) -> Any:
         """The conjugate transpose of a matrix."""
         if self._value.ndim not in (0, 2):
-            raise AutogradError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._value.ndim}-D tensor.")
+            raise NoMatrixError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._value.ndim}-D tensor.")
         return shaping.adjoint(self) if self._value.ndim else pointwise.conj(self)
 
     @property
     def mH(self) -> Any:
         """The conjugate transposes of matrices."""
         if self._value.ndim < 2:
-            raise AutogradError("tensor.mH is only supported on matrices or batches of matrices. Got "
-                                f"{self._value.ndim}-D tensor.")  # fmt: skip
+            raise NoMatrixError(
+                f"tensor.mH is only supported on matrices or batches of matrices. Got {self._value.ndim}-D tensor."
+            )
         return shaping.adjoint(self)
 
     @property
@@ -282,8 +291,10 @@ class TorchMethods(TensorBase):
 
     @property
     def imag(self) -> Any:
-        """The imaginary part."""
-        return pointwise.imag(self)
+        """The imaginary part; of real numbers zeros, as in NumPy."""
+        if self._value.dtype.kind == "c":
+            return pointwise.imag(self)
+        return result(np.zeros(self._value.shape, self._value.dtype), self)
 
     def view_as(self, other: Any) -> Any:
         """The same memory in the shape of another."""
@@ -296,6 +307,46 @@ class TorchMethods(TensorBase):
     def expand_as(self, other: Any) -> Any:
         """Expanded to the shape of another."""
         return shaping.expand(self, *other.shape)
+
+    def polygamma(self, n: Any) -> Any:
+        """The n-th derivative of the digamma function."""
+        return pointwise.polygamma(n, self)
+
+    def mvlgamma(self, p: Any) -> Any:
+        """The logarithm of the multivariate gamma function of dimension p."""
+        return special.multigammaln(self, p)
+
+    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+        """The covariance matrix of variables in rows."""
+        return more.cov(self, correction=correction, fweights=fweights, aweights=aweights)
+
+    def corrcoef(self) -> Any:
+        """The correlation matrix of variables in rows."""
+        return more.corrcoef(self)
+
+    def split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
+        """Parts of the given lengths along a dimension."""
+        return joining.split(self, list(split_sizes), dim)
+
+    def narrow_copy(self, dim: Any, start: Any, length: Any) -> Any:
+        """A copy of `narrow`."""
+        return shaping_ops.copy(parts.narrow(self, dim, start, length))
+
+    def conj_physical(self) -> Any:
+        """The complex conjugate."""
+        return pointwise.conj(self)
+
+    def resolve_conj(self) -> Any:
+        """Itself: conjugates are always computed."""
+        return self
+
+    resolve_neg = resolve_conj
+
+    def is_conj(self) -> Any:
+        """False: conjugates are always computed."""
+        return False
+
+    is_neg = is_conj
 
     def sum_to_size(self, *size: Any) -> Any:
         """Summed to a shape that broadcasts to its own."""

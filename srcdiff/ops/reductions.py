@@ -22,17 +22,24 @@ def centre(x: Any, axis: Any) -> Any:
     return x - mean(x, axis=axis, keepdims=True)
 
 
+def _numbered(name: str) -> Any:
+    """PyTorch's class of the node: the overload without an axis has the number 0, the one with axes 1."""
+    return lambda params: name if params["axis"] is None else f"={name}Backward1"
+
+
 # ------------------------------------------------------------------------------------------------------ sum and mean
 
 sum = linear(
     "sum", "x", "np.sum(x, axis=axis, keepdims=keepdims)",
     lambda ct, out, x, *, axis, keepdims: expand(ct, x.shape, axis, keepdims),
     infer=infer_reduction("sum"), params="axis keepdims", fast="np.add.reduce(x, axis=axis, keepdims=keepdims)",
+    label_of=_numbered("Sum"),
 )  # fmt: skip
 mean = linear(
     "mean", "x", "np.mean(x, axis=axis, keepdims=keepdims)",
     lambda ct, out, x, *, axis, keepdims: expand(ct / max(counted(x.shape, axis), 1), x.shape, axis, keepdims),
     infer=infer_reduction("mean"), params="axis keepdims", fast="rt.mean(x, axis, keepdims)",
+    label_of=_numbered("Mean"),
 )  # fmt: skip
 nansum = primitive(
     "nansum", "x", "np.nansum(x, axis=axis, keepdims=keepdims)",
@@ -94,6 +101,7 @@ def _others(x: Any, axis: Any) -> Any:
 prod = primitive(
     "prod", "x", "np.prod(x, axis=axis, keepdims=keepdims)", [_prod_x], infer=infer_reduction("prod"),
     params="axis keepdims", saves="x out", fast="np.multiply.reduce(x, axis=axis, keepdims=keepdims)",
+    label_of=_numbered("Prod"),
 )  # fmt: skip
 
 # --------------------------------------------------------------------------------------------- maximum and minimum
@@ -111,10 +119,12 @@ def _extreme_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
 max_ = primitive(
     "max", "x", "np.max(x, axis=axis, keepdims=keepdims)", [_extreme_x], infer=infer_reduction("max"),
     params="axis keepdims", fast="np.maximum.reduce(x, axis=axis, keepdims=keepdims)",
+    label_of=lambda params: "=MaxBackward1" if params["axis"] is None else "Amax",
 )  # fmt: skip
 min_ = primitive(
     "min", "x", "np.min(x, axis=axis, keepdims=keepdims)", [_extreme_x], infer=infer_reduction("min"),
     params="axis keepdims", fast="np.minimum.reduce(x, axis=axis, keepdims=keepdims)",
+    label_of=lambda params: "=MinBackward1" if params["axis"] is None else "Amin",
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------- logsumexp

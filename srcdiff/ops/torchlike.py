@@ -47,6 +47,11 @@ flat_ceil = _flat("flat_ceil", "np.ceil(x)", "Ceil")
 flat_trunc = _flat("flat_trunc", "np.trunc(x)", "Trunc")
 flat_round = _flat("flat_round", "np.round(x, decimals)", "Round", params="decimals")
 
+flat_floor_divide = elementwise(
+    "flat_floor_divide", "x y", "x // y",
+    along=[lambda t, out, x, y: where(False, t, 0.0), lambda t, out, x, y: where(False, t, 0.0)], label="Div",
+)  # fmt: skip
+
 # --------------------------------------------------------------------------------------------------------- transpositions
 
 

@@ -76,7 +76,7 @@ expm1 = elementwise("expm1", "x", "np.expm1(x)", along=[lambda t, out, x: t * co
 log = elementwise("log", "x", "np.log(x)", along=[lambda t, out, x: t / conj(x)])
 log2 = elementwise("log2", "x", "np.log2(x)", along=[lambda t, out, x: t / conj(x * _LN2)])
 log10 = elementwise("log10", "x", "np.log10(x)", along=[lambda t, out, x: t / conj(x * _LN10)])
-log1p = elementwise("log1p", "x", "np.log1p(x)", along=[lambda t, out, x: t / conj(x + 1.0)])
+log1p = elementwise("log1p", "x", "np.log1p(x)", along=[lambda t, out, x: t / conj(x + 1.0)], label="Log1P")
 
 
 def _gap(x: Any, y: Any) -> Any:
@@ -119,8 +119,8 @@ def _turn(part: Any, x: Any, y: Any) -> Any:
     return part / where(equal(size, 0), 1.0, size)
 
 
-deg2rad = elementwise("deg2rad", "x", "np.deg2rad(x)", along=[lambda t, out, x: t * _DEGREE])
-rad2deg = elementwise("rad2deg", "x", "np.rad2deg(x)", along=[lambda t, out, x: t / _DEGREE])
+deg2rad = elementwise("deg2rad", "x", "np.deg2rad(x)", along=[lambda t, out, x: t * _DEGREE], label="Deg2Rad")
+rad2deg = elementwise("rad2deg", "x", "np.rad2deg(x)", along=[lambda t, out, x: t / _DEGREE], label="Rad2Deg")
 
 # ----------------------------------------------------------------------------------------------- hyperbolic functions
 

@@ -24,6 +24,7 @@ from srcdiff.torchlike.support import (
     lift,
     numpy_keywords,
     one_dim,
+    relabel,
     result,
     value_of,
 )
@@ -82,7 +83,7 @@ def take(input: Any, index: Any) -> Any:
     flat = ravel(input)
     places = integer_index(index, "take")
     static, dynamic = index_of(flat, places if places.ndim else value_of(places))
-    return ops.getitem(flat, *dynamic, index=static)
+    return relabel(ops.getitem(flat, *dynamic, index=static), "Take")
 
 
 @numpy_keywords
@@ -112,7 +113,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, m.shape)
     x = x if x.shape == shape else broadcast_to(x, shape=shape)
     static, dynamic = index_of(at_least_1d(x), np.broadcast_to(value_of(m), shape or (1,)))
-    return ops.getitem(at_least_1d(x), *dynamic, index=static)
+    return relabel(ops.getitem(at_least_1d(x), *dynamic, index=static), "MaskedSelect")
 
 
 def _mask(mask: Any, name: str) -> Any:
@@ -164,7 +165,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if values.shape[0] < count:
         raise AutogradError("masked_scatter: expected self and source to have same number of elements as mask has ones")
     static, dynamic = index_of(x, chosen)
-    return ops.index_set(x, values if values.shape[0] == count else values[:count], *dynamic, index=static)
+    values = values if values.shape[0] == count else values[:count]
+    return relabel(ops.index_set(x, values, *dynamic, index=static), "MaskedScatter")
 
 
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
@@ -190,7 +192,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     x = arrayed(input)
     static, rows = _at(one_dim(dim, x.ndim), index, "index_add")
     source = in_dtype(arrayed(source), x.dtype)
-    return ops.index_add(x, source if alpha == 1 else el.mul(source, alpha), rows, index=static, unique=False)
+    scaled = source if alpha == 1 else el.mul(source, alpha)
+    return relabel(ops.index_add(x, scaled, rows, index=static, unique=False), "IndexAdd")
 
 
 @numpy_keywords
@@ -198,7 +201,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The entries of `source` put at positions of a dimension."""
     x = arrayed(input)
     static, rows = _at(one_dim(dim, x.ndim), index, "index_copy")
-    return ops.index_set(x, in_dtype(arrayed(source), x.dtype), rows, index=static)
+    return relabel(ops.index_set(x, in_dtype(arrayed(source), x.dtype), rows, index=static), "IndexCopy")
 
 
 @numpy_keywords
@@ -206,7 +209,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """A value put at positions of a dimension."""
     x = arrayed(input)
     static, rows = _at(one_dim(dim, x.ndim), index, "index_fill")
-    return ops.index_set(x, _fitting(value, x), rows, index=static)
+    return relabel(ops.index_set(x, _fitting(value, x), rows, index=static), "IndexFill")
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
@@ -219,7 +222,8 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """`src` put in as one entry of a dimension."""
     x = arrayed(input)
-    return ops.index_set(x, in_dtype(arrayed(src), x.dtype), index=at(one_dim(dim, x.ndim), operator.index(index)))
+    static = at(one_dim(dim, x.ndim), operator.index(index))
+    return relabel(ops.index_set(x, in_dtype(arrayed(src), x.dtype), index=static), "SelectScatter")
 
 
 def slice_scatter(
@@ -229,7 +233,7 @@ def slice_scatter(
     x = arrayed(input)
     axis = one_dim(dim, x.ndim)
     static = Index((*(FULL,) * axis, Slice(start, end, step)), axis > 0)
-    return ops.index_set(x, in_dtype(arrayed(src), x.dtype), index=static)
+    return relabel(ops.index_set(x, in_dtype(arrayed(src), x.dtype), index=static), "SliceScatter")
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
@@ -290,7 +294,7 @@ def scatter(
     if _but(places.shape, axis, 0) == _but(x.shape, axis, 0):
         return ops.set_along_axis(x, places, v, axis=axis)
     static, grid = _open_grid(places, axis)
-    return ops.index_set(x, v, *grid, index=static)
+    return relabel(ops.index_set(x, v, *grid, index=static), "Scatter")
 
 
 @numpy_keywords

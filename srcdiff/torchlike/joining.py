@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import AutogradError, DTypeError
+from srcdiff.errors import AutogradError, DTypeError, ShapeError
 from srcdiff.ops import shaping as ops
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.structural import broadcast_to, reshape
@@ -27,7 +27,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
         tensors = list(tensors)
     xs = [arrayed(x) for x in tensors]
     if not xs:
-        raise AutogradError("torch.cat(): expected a non-empty list of Tensors")
+        raise ShapeError("torch.cat(): expected a non-empty list of Tensors")
     ranks = {x.ndim for x in xs}
     if 0 in ranks:
         k = next(k for k, x in enumerate(xs) if not x.ndim)

@@ -91,3 +91,36 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
         FUNCTIONS[np.gradient](x, value_of(step), axis=axis, edge_order=edge_order)
         for step, axis in zip(steps, axes, strict=True)
     )
+
+
+def conj_physical(input: Any) -> Any:
+    """The complex conjugate."""
+    return pointwise.conj(input)
+
+
+def resolve_conj(input: Any) -> Any:
+    """The tensor itself: conjugates are always computed."""
+    return input
+
+
+resolve_neg = resolve_conj
+
+
+def is_inference(input: Any) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return bool(input.is_inference())
+
+
+def is_same_size(input: Any, other: Any) -> bool:
+    """Whether the shapes are equal."""
+    return tuple(input.shape) == tuple(other.shape)
+
+
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Parts of the given lengths along a dimension."""
+    return joining.split(input, list(split_sizes), dim)
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's type, of a tensor as its method `type()` gives it."""
+    return str(obj.type()) if hasattr(obj, "type") and hasattr(obj, "dtype") else type(obj).__qualname__

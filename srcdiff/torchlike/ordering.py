@@ -14,7 +14,7 @@ from srcdiff.errors import AutogradError
 from srcdiff.ops import elementwise as el
 from srcdiff.ops import reductions, selection
 from srcdiff.ops import torchlike as tl
-from srcdiff.ops.shaping import stack
+from srcdiff.ops.shaping import copy, stack
 from srcdiff.ops.structural import reshape
 from srcdiff.torchlike import support
 from srcdiff.torchlike.shaping import ravel
@@ -35,9 +35,9 @@ def _chosen(input: Any, dim: Any, keepdim: bool, label: str, find: Any, named: A
     x = arrayed(input)
     axis = one_dim(dim, x.ndim)
     if not x.ndim:
-        return named(x, result(np.zeros((), np.int64), x))
+        return named(copy(x), result(np.zeros((), np.int64), x))
     if not x.shape[axis]:
-        raise IndexError(f"{label.lower()}(): Expected reduction dim {axis} to have non-zero size.")
+        raise IndexError(f"{named.__name__.removesuffix('_result')}(): Expected reduction dim {axis} to have non-zero size.")
     return named(*_pick(x, find(np.asarray(value_of(x)), axis), axis, keepdim, label))
 
 
@@ -89,7 +89,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
     x = arrayed(input)
     axis = one_dim(dim, x.ndim)
     if not x.ndim:
-        return support.sort_result(x, result(np.zeros((), np.int64), x))
+        return support.sort_result(copy(x), result(np.zeros((), np.int64), x))
     order = result(np.ascontiguousarray(order_of(value_of(x), axis, descending)), x)
     return support.sort_result(selection.permute_along(x, order, axis=axis), order)
 
@@ -115,7 +115,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     if not 0 <= k <= (x.shape[axis] if x.ndim else 1):
         raise AutogradError("selected index k out of range")
     if not x.ndim:
-        return support.topk_result(x, result(np.zeros((), np.int64), x))
+        return support.topk_result(copy(x), result(np.zeros((), np.int64), x))
     order = np.take(order_of(value_of(x), axis, largest), range(k), axis)
     return support.topk_result(*_pick(x, order, axis, True, "Topk"))
 
@@ -165,13 +165,13 @@ def _median(input: Any, dim: Any, keepdim: bool, skip_nan: bool, label: str, nam
 @numpy_keywords
 def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle element, the lower of two; with a dimension, values and indices."""
-    return _median(input, dim, keepdim, False, "Median", support.median_result)
+    return _median(input, dim, keepdim, False, "=MedianBackward1" if dim is not None else "Median", support.median_result)
 
 
 @numpy_keywords
 def nanmedian(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle of what is not NaN, the lower of two; with a dimension, values and indices."""
-    return _median(input, dim, keepdim, True, "Nanmedian", support.nanmedian_result)
+    return _median(input, dim, keepdim, True, "=NanmedianBackward1" if dim is not None else "Nanmedian", support.nanmedian_result)
 
 
 @numpy_keywords
@@ -243,7 +243,7 @@ def _running(input: Any, dim: Any, ufunc: Any, label: str, named: Any) -> Any:
     x = arrayed(input)
     axis = one_dim(dim, x.ndim)
     if not x.ndim:
-        return named(x, result(np.zeros((), np.int64), x))
+        return named(copy(x), result(np.zeros((), np.int64), x))
     values = value_of(x)
     best = ufunc.accumulate(values, axis)
     # the last position so far that attains the extreme

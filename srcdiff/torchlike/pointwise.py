@@ -36,7 +36,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     if rounding_mode is None:
         return el.div(lift(input), lift(other))
     if rounding_mode == "floor":
-        return el.floor_divide(lift(input), lift(other))
+        return ops.flat_floor_divide(lift(input), lift(other))
     if rounding_mode == "trunc":
         quotient = ops.flat_trunc(el.div(lift(input), lift(other)))
         dtypes = [x.dtype for x in (lift(input), lift(other)) if hasattr(x, "dtype")]

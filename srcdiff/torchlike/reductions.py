@@ -9,6 +9,7 @@ import numpy as np
 from srcdiff.ops import cumulative, linalg, neural
 from srcdiff.ops import elementwise as el
 from srcdiff.ops import reductions as ops
+from srcdiff.ops import torchlike as tl
 from srcdiff.ops.decompositions import svd
 from srcdiff.ops.shaping import concatenate, take_at_window
 from srcdiff.ops.structural import cast, reshape, transpose
@@ -302,7 +303,7 @@ def p_norm(x: Any, p: Any, axis: tuple[int, ...] | None, keepdim: bool) -> Any:
     if p == -np.inf:
         return ops.min_(size, axis=axis, keepdims=keepdim)
     if p == 0:
-        return cast(ops.count_nonzero(x, axis=axis, keepdims=keepdim), dtype=size.dtype)
+        return ops.sum(tl.flat_sign(size), axis=axis, keepdims=keepdim)
     if p == 1:
         return ops.sum(size, axis=axis, keepdims=keepdim)
     total = ops.sum(size**p, axis=axis, keepdims=keepdim)
@@ -334,7 +335,7 @@ def nuclear_norm(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The sum of the singular values of the matrices that two dimensions (the last two) form."""
     rows, columns = (one_dim(d, x.ndim) for d in ((-2, -1) if dim is None else dim))
     order = (*(k for k in range(x.ndim) if k not in (rows, columns)), rows, columns)
-    u, s, v = svd(x if order == tuple(range(x.ndim)) else transpose(x, axes=order), full_matrices=False)
+    s = svd(x if order == tuple(range(x.ndim)) else transpose(x, axes=order))[1]
     made = ops.sum(s, axis=(s.ndim - 1,), keepdims=False)
     if not keepdim:
         return made

@@ -11,6 +11,7 @@ from srcdiff.errors import AutogradError, ShapeError
 from srcdiff.ops import shaping as ops
 from srcdiff.ops import structural
 from srcdiff.ops import torchlike as tl
+from srcdiff.size import Size
 from srcdiff.torchlike.support import (
     arrayed,
     as_sizes,
@@ -234,6 +235,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that shapes broadcast to."""
     try:
-        return np.broadcast_shapes(*((s,) if isinstance(s, int) else tuple(s) for s in shapes))
+        return Size(np.broadcast_shapes(*((s,) if isinstance(s, int) else tuple(s) for s in shapes)))
     except ValueError as error:
         raise ShapeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None

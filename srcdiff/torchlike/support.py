@@ -6,6 +6,7 @@ import functools
 import operator
 from collections import namedtuple
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from srcdiff.dtypes import numpy_dtype
 from srcdiff.errors import DTypeError, ShapeError
 from srcdiff.functions.dispatch import operand
 from srcdiff.ops.structural import cast, reshape
+from srcdiff.tape.node import AccumulateGrad, node_class
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 
@@ -33,7 +35,9 @@ def one_dim(dim: Any, ndim: int) -> int:
     dim = operator.index(dim)
     bound = ndim or 1
     if not -bound <= dim < bound:
-        raise DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})"
+        )
     return dim % bound
 
 
@@ -45,7 +49,7 @@ def many_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
         found = one_dim(dim, ndim)
         return (found,) if ndim else None
     dims = sorted(one_dim(d, ndim) for d in dim)
-    for a, b in zip(dims, dims[1:], strict=False):
+    for a, b in pairwise(dims):
         if a == b:
             raise ShapeError(f"dim {a} appears multiple times in the list of dims")
     return tuple(dims) if dims and ndim else None
@@ -101,6 +105,14 @@ def integer_index(index: Any, name: str) -> Any:
 def at_least_1d(x: Any) -> Any:
     """A 0-d operand with one axis."""
     return x if x.ndim else reshape(x, shape=(1,))
+
+
+def relabel(made: Any, label: str) -> Any:
+    """A result just made, its node under another of PyTorch's names."""
+    edge = made._edge if isinstance(made, TensorBase) else None
+    if edge is not None and type(edge) is not tuple and not isinstance(edge, AccumulateGrad):
+        edge.__class__ = node_class(label)
+    return made
 
 
 # ------------------------------------------------------------------------------------------------------------ keywords

@@ -16,6 +16,7 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(np.array([0.12, -3.37]), decimals=1),
         sample(real(0, 2), decimals=0),
     ],
+    "flat_floor_divide": [sample(apart(3, 4), 0.7), sample(apart(3), np.array([0.9, -1.3, 2.0]))],
     "swap_axes": [sample(real(2, 3, 4), axis1=0, axis2=2), sample(cplx(2, 3), axis1=1, axis2=0)],
     "matrix_t": [sample(real(2, 3)), sample(cplx(2, 0)), sample(real(3))],
     "flip_copy": [sample(real(2, 3), axis=(0, 1)), sample(cplx(3), axis=(0,)), sample(real(0, 2), axis=(1,))],
