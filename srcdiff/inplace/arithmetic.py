@@ -30,7 +30,7 @@ def _of_self(name: str, **params: Any) -> Callable[[Any], Any]:
 
 
 def _of_two(name: str, ufunc: Any = None) -> Callable[[Any, Any], Any]:
-    """The method that replaces a tensor by a primitive of it and another operand; `ufunc` writes without a temporary."""
+    """The method that replaces a tensor by a primitive of it and another operand; `ufunc` spares a temporary."""
     prim = _new_value(name)
 
     def apply(self: Any, other: Any) -> Any:

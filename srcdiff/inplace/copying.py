@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import AutogradError
+from srcdiff.inplace.memory import address, owner, part
 from srcdiff.tape.value import TensorBase
 
 _NON_LEAF = (
@@ -59,17 +60,11 @@ def copied_array(value: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array; arrays that are parts of one memory stay so within one `memo`."""
     if not isinstance(value, np.ndarray):
         return value
-    owner = value
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    if owner.dtype.hasobject or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+    memory = owner(value)
+    if memory is None:
         return value.copy(order="K")
-    made = memo.get(id(owner))
+    made = memo.get(id(memory))
     if made is None:
-        made = memo[id(owner)] = owner.copy(order="K")
-        memo.setdefault(id(memo), []).append(owner)  # `copy` keeps what is in the memo alive this way
-    if value is owner:
-        return made
-    start = value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    memory = made if made.flags.c_contiguous else made.T
-    return np.ndarray(value.shape, value.dtype, memory, start, value.strides)
+        made = memo[id(memory)] = memory.copy(order="K")
+        memo.setdefault(id(memo), []).append(memory)  # `copy` keeps what is in the memo alive this way
+    return made if value is memory else part(made, value, address(value) - address(memory))

@@ -58,9 +58,7 @@ class FillingMethods(TensorBase):
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:
         """Fill with 1 where chance `p` has it, else 0."""
-        return _filled(
-            self, random._bernoulli(plain(p), self._value.shape, self._value.dtype, generator), "Bernoulli"
-        )
+        return _filled(self, random._bernoulli(plain(p), self._value.shape, self._value.dtype, generator), "Bernoulli")
 
     def random_(self, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Any:
         """Fill with random integers: below the one number given, or from the first up to the second."""
@@ -178,9 +176,7 @@ def _head(counts: tuple[int, ...]) -> Index:
     return Index(tuple(type(FULL)(None, n, None) for n in counts), len(counts) > 1)
 
 
-def _slices(
-    x: TensorBase, dim: int, index: Any, source: Any = None, name: str = ""
-) -> tuple[Index, tuple[Any, ...]]:
+def _slices(x: TensorBase, dim: int, index: Any, source: Any = None, name: str = "") -> tuple[Index, tuple[Any, ...]]:
     """The index of slices along an axis; `source`, if given, must have as many."""
     axis = as_axis(dim, max(x._value.ndim, 1))
     where = np.atleast_1d(np.asarray(plain(index)))

@@ -29,8 +29,11 @@ from srcdiff.tape.value import TensorBase
 _getframe = sys._getframe
 _setitem = REGISTRY["index_set"]
 
-def augmented(name: str, ufunc: Any, evaluate: Callable[[Any, Any], Any], eager: bool = True) -> Callable[[Any, Any], Any]:
-    """The augmented operator of a primitive; without `eager`, tensors outside `sd.grad` get a new value, as in PyTorch."""
+
+def augmented(
+    name: str, ufunc: Any, evaluate: Callable[[Any, Any], Any], eager: bool = True
+) -> Callable[[Any, Any], Any]:
+    """The augmented operator of a primitive. Without `eager` it makes a new value outside `sd.grad`, as in PyTorch."""
     prim = REGISTRY[name]
 
     def apply(self: Any, other: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What may be written, with PyTorch's messages: `guard` before anything happens, `check_fits` once the new value is known.
+"""What may be written, with PyTorch's messages: `guard` before anything happens, `check_fits` when the value is known.
 
 Guarantee: both raise before memory, versions or the graph have changed.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from srcdiff.dtypes import default_dtype
 from srcdiff.errors import AutogradError, DTypeError, GradientLostError, ShapeError
+from srcdiff.inplace.memory import address, owner, part
 from srcdiff.origin import where
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import forbidden_view
@@ -19,8 +20,8 @@ from srcdiff.tape.value import TensorBase
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _INFERENCE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
-    "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
 )
 _OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -28,9 +29,9 @@ _OVERLAP = (
 )
 
 _NAMES = {
-    "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-    "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "uint8": "Byte", "uint16": "UInt16",
-    "uint32": "UInt32", "uint64": "UInt64", "bool": "Bool",
+    "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "uint8": "Byte",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "bool": "Bool",
 }  # fmt: skip
 
 
@@ -72,15 +73,17 @@ def _check_memory(target: TensorBase, array: np.ndarray[Any, Any]) -> None:
     if any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)):
         if not target._traced:
             raise WriteShapeError(_OVERLAP)
-        raise ShapeError(f"assignment destination is read-only, at {where(*user_place(2))}: it was broadcast; copy it first")
+        raise ShapeError(
+            f"assignment destination is read-only, at {where(*user_place(2))}: it was broadcast; copy it first"
+        )
     if array.flags.writeable:
         return
-    try:
-        if target._traced or target._view is None:
-            raise ValueError
-        array.flags.writeable = True  # np.diagonal and np.broadcast_to give read-only views of what may be written
-    except ValueError:
-        raise ShapeError(f"assignment destination is read-only, at {where(*user_place(2))}") from None
+    # np.diagonal, np.broadcast_to and sliding_window_view give read-only views of what PyTorch's views may write
+    view = target._view
+    memory = None if target._traced or view is None else owner(view.base._value)
+    if memory is None or not memory.flags.writeable:
+        raise ShapeError(f"assignment destination is read-only, at {where(*user_place(2))}")
+    target._value = part(memory, array, address(array) - address(memory))
 
 
 def check_fits(target: TensorBase, value: Any, *operands: Any) -> None:
@@ -108,15 +111,15 @@ def check_fits(target: TensorBase, value: Any, *operands: Any) -> None:
 
 
 def can_cast(made: np.dtype[Any], into: np.dtype[Any]) -> bool:
-    """Whether an operation may write results of one dtype into another: never from complex to real, from float to integer, from
-    numbers to truth values."""
+    """Whether an operation may write results of one dtype into another: never complex ones into real numbers, floats
+    into integers, numbers into truth values."""
     rank = "biufc"
     here, there = rank.index(made.kind), rank.index(into.kind)
     return here <= there or (here in (1, 2) and there in (1, 2))
 
 
 def check_selected(value: Any, selected: tuple[int, ...], basic: bool) -> None:
-    """Raise if a value cannot be assigned to a selection of that shape; leading axes of length 1 may go, as in NumPy."""
+    """Raise if a value does not fit a selection of that shape; leading axes of length 1 may go, as in NumPy."""
     shape = getattr(value, "shape", ())
     if shape == selected or not shape:
         return
@@ -134,8 +137,8 @@ def check_selected(value: Any, selected: tuple[int, ...], basic: bool) -> None:
         )
     if len(shape) > len(selected):
         raise WriteShapeError(
-            f"expand(shape {list(shape)}, size={list(selected)}): the number of sizes provided ({len(selected)}) must be "
-            f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand(shape {list(shape)}, size={list(selected)}): the number of sizes provided ({len(selected)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     offset = len(selected) - len(shape)
     axis = max(k for k, n in enumerate(shape) if n not in (1, selected[k + offset]))
@@ -149,6 +152,6 @@ def refuse_plain(name: str, *values: Any) -> None:
     """Raise if a value with a gradient is about to be written into a plain array."""
     if modes.recording and any(isinstance(v, TensorBase) and v._edge is not None for v in values):
         raise GradientLostError(
-            f"{name}: the written-to array is a plain ndarray, which cannot hold a gradient, at {where(*user_place(3))}; "
-            "make it with np.zeros_like or np.empty_like of a traced value, or as a Tensor"
+            f"{name}: the written-to array is a plain ndarray, which cannot hold a gradient, at "
+            f"{where(*user_place(3))}; make it with np.zeros_like or np.empty_like of a traced value, or as a Tensor"
         )

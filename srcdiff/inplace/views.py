@@ -1,8 +1,8 @@
 """Aliases: tensors that share memory, what they know of each other, and changes of shape in place.
 
-    detach()   shares memory, version and the detection of overwritten saved values, but no graph
-    data       shares memory alone: writes through it go unnoticed, as in PyTorch
-    a view     shares all of it; see `srcdiff.tape.record.make_view`
+detach()   shares memory, version and the detection of overwritten saved values, but no graph
+data       shares memory alone: writes through it go unnoticed, as in PyTorch
+a view     shares all of it; see `srcdiff.tape.record.make_view`
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Views(TensorBase):
         if self._view is not None:
             raise AutogradError(
                 "Can't detach views in-place; use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
-                "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                "torch/optim/optimizer.py as a solution."
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
             )
         self._requires = False
         self._edge = None

@@ -1,8 +1,8 @@
 """Changing memory, and the graph with it.
 
-For the tape a write is functional: the tensor (or, through a view, the tensor that owns the memory) takes the place in the
-graph of a new value computed from the old one; the memory is really written, and the array stays the same object. The order
-is always: `guard`, compute and check, `Storage.before_write`, write the memory, record, `attach`.
+For the tape a write is functional: the tensor (or, through a view, the tensor that owns the memory) takes the place
+in the graph of a new value computed from the old one; the memory is really written, and the array stays the same
+object. The order is always: `guard`, compute and check, `Storage.before_write`, write the memory, record, `attach`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ import numpy as np
 
 from srcdiff.aval import SCALARS
 from srcdiff.core.primitive import REGISTRY, Primitive
-from srcdiff.index import Dynamic, Index
+from srcdiff.index import Index
+from srcdiff.inplace.graph import attach, relabel, value_of
+from srcdiff.inplace.memory import address
 from srcdiff.inplace.rules import check_fits, check_selected, guard
+from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.tape.modes import modes
-from srcdiff.tape.node import MarkedSite, node_class
 from srcdiff.tape.record import explain, note, record2
 from srcdiff.tape.storage import Cell, storage_of
-from srcdiff.tape.value import TensorBase, View
+from srcdiff.tape.value import TensorBase
 
 WHOLE = Index((Ellipsis,), False)
+_index_set, _index_add = (REGISTRY[name] for name in ("index_set", "index_add"))
+_reshape, _broadcast_to, _cast, _identity = (REGISTRY[name] for name in ("reshape", "broadcast_to", "cast", "identity"))
 COPY = "=CopyBackwards"
-_COPY_SLICES = node_class("=CopySlices")
 
 
 # ----------------------------------------------------------------------------------------------------- all of a tensor
@@ -36,7 +39,7 @@ def write(target: TensorBase, result: Any) -> TensorBase:
     if target._traced and not isinstance(target._value, np.ndarray):
         raise TypeError("return arrays must be of ArrayType")  # for NumPy it is a scalar
     needed = guard(target, result)
-    check_fits(target, np.asarray(_value(result)))
+    check_fits(target, np.asarray(value_of(result)))
     if needed and target._cell is not None:
         _keep_saved(result, target._cell)
     overwrite(target, result, needed)
@@ -44,7 +47,7 @@ def write(target: TensorBase, result: Any) -> TensorBase:
 
 
 def _keep_saved(result: Any, cell: Cell) -> None:
-    """Let the node of `result`, which is about to be written over the operand in `cell`, keep that operand's old value."""
+    """Let the node of `result`, which will overwrite the operand in `cell`, keep that operand's old value."""
     edge = result._edge if isinstance(result, TensorBase) else None
     node = edge[0] if type(edge) is tuple else edge
     if node is not None and node.saved and any(s is cell for s in node.saved):
@@ -52,7 +55,9 @@ def _keep_saved(result: Any, cell: Cell) -> None:
         node.saved = tuple(kept if s is cell else s for s in node.saved)
 
 
-def update(target: TensorBase, function: Callable[..., Any], *operands: Any, label: str = "", **params: Any) -> TensorBase:
+def update(
+    target: TensorBase, function: Callable[..., Any], *operands: Any, label: str = "", **params: Any
+) -> TensorBase:
     """`target[...] = function(target, *operands, **params)`, recorded as that function is.
 
     As in PyTorch the function may need the old value for its derivative: it is copied if so.
@@ -60,7 +65,7 @@ def update(target: TensorBase, function: Callable[..., Any], *operands: Any, lab
     needed = guard(target, *operands)
     target.materialise()
     if not needed:
-        made = function(target._value, *map(_value, operands), **params)
+        made = function(target._value, *map(value_of, operands), **params)
         check_fits(target, np.asarray(made), *operands)
         overwrite(target, made, False)
         return target
@@ -72,7 +77,7 @@ def update(target: TensorBase, function: Callable[..., Any], *operands: Any, lab
         result = function(target, *operands, **params)
     finally:
         own, target._cell = watch(), before
-    value = _value(result)
+    value = value_of(result)
     check_fits(target, value, *operands)
     if own is not None:
         own.array = own.array.copy()
@@ -98,7 +103,7 @@ def update2(target: TensorBase, prim: Primitive, evaluate: Callable[[Any, Any], 
 
 
 def direct(target: TensorBase, ufunc: Any, other: Any) -> bool:
-    """Write without a temporary where nothing is recorded, if no dtype or shape stands in the way; False if one does."""
+    """Write without a temporary where nothing is recorded; False if dtypes or shapes stand in the way."""
     array = target._value
     other = other._value if isinstance(other, TensorBase) else other
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
@@ -114,7 +119,7 @@ def direct(target: TensorBase, ufunc: Any, other: Any) -> bool:
 def overwrite(target: TensorBase, result: Any, needed: bool, label: str = "") -> None:
     """Put `result` into all of the target's memory; with `needed`, into its place in the graph too. No checks."""
     array = target.materialise()
-    value = _value(result)
+    value = value_of(result)
     storage = storage_of(target)
     storage.before_write(snapshot=target._traced or modes.mutation_allowed)
     np.copyto(array, value, casting="unsafe")
@@ -137,14 +142,14 @@ def _fresh(target: TensorBase, result: Any, label: str) -> Any:
     constant = not isinstance(result, TensorBase) or result._edge is None
     if constant or (copied and target._edge is not None and not target._traced):
         # nothing of the old value remains, but as in PyTorch what it depended on still gets its zero gradient
-        made = note(REGISTRY["index_set"], (target, result if not constant else _constant(result)), {"index": WHOLE}, array)
+        made = note(_index_set, (target, result if not constant else _constant(result)), {"index": WHOLE}, array)
         return relabel(made, label or "IndexPut")
     if copied or result._storage is not None:
-        result = relabel(note(REGISTRY["identity"], (result,), {}, result._value), COPY)
+        result = relabel(note(_identity, (result,), {}, result._value), COPY)
     if result._value.shape != array.shape:
-        result = note(REGISTRY["broadcast_to"], (result,), {"shape": array.shape}, array.astype(result._value.dtype))
+        result = note(_broadcast_to, (result,), {"shape": array.shape}, array.astype(result._value.dtype))
     if result._value.dtype != array.dtype:
-        result = note(REGISTRY["cast"], (result,), {"dtype": array.dtype}, array)
+        result = note(_cast, (result,), {"dtype": array.dtype}, array)
     return relabel(result, label) if label else result
 
 
@@ -155,7 +160,7 @@ def copy_into(target: TensorBase, src: Any) -> TensorBase:
     return target
 
 
-# ------------------------------------------------------------------------------------------------------ selected elements
+# ---------------------------------------------------------------------------------------------------- selected elements
 
 
 def store(
@@ -171,7 +176,7 @@ def store(
     needed = guard(target, value)
     array = target.materialise()
     index = static(*dynamic)
-    given = _value(value)
+    given = value_of(value)
     basic = static.basic
     selected = array[index] if basic else None
     shape = selected.shape if selected is not None else static.shape(array.shape, *(np.shape(d) for d in dynamic))
@@ -190,16 +195,17 @@ def store(
     if not isinstance(value, TensorBase):
         value = _constant(given, array.dtype)
     elif len(given.shape) > len(shape):
-        value = REGISTRY["reshape"](value, shape=given.shape[len(given.shape) - len(shape) :])
+        value = _reshape(value, shape=given.shape[len(given.shape) - len(shape) :])
     params = {"index": static, "unique": static.unique} if add else {"index": static}
-    new = note(REGISTRY["index_add" if add else "index_set"], (target, value, *dynamic), params, array, frame)
+    new = note(_index_add if add else _index_set, (target, value, *dynamic), params, array, frame)
     attach(target, relabel(new, label), slices=basic and not add and not label)
 
 
 def _constant(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
-    """A value without gradient as the tape keeps it: 0 and 1 by themselves, other numbers as arrays, so that a number that
+    """A value without gradient as the tape keeps it: 0 and 1 by themselves, other numbers as arrays, so that a
+    number that
     changes from one write to the next does not look like another operation."""
-    value = _value(value)
+    value = value_of(value)
     if type(value) in (int, float) and value in (0, 1):
         return value
     return np.asarray(value, dtype if not hasattr(value, "dtype") else None)
@@ -215,90 +221,9 @@ def is_there(target: TensorBase, index: Any, value: TensorBase) -> bool:
         isinstance(selected, (np.ndarray, np.generic))
         and given.shape == selected.shape
         and (not given.ndim or given.strides == selected.strides)
-        and _address(given) == _address(target._value[(*index, ...)] if type(index) is tuple else target._value[index, ...])
+        and address(given)
+        == address(target._value[(*index, ...)] if type(index) is tuple else target._value[index, ...])
     )
 
 
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
-
-
-# ------------------------------------------------------------------------------------------------------------ the graph
-
-
-def attach(target: TensorBase, new: Any, slices: bool = False) -> None:
-    """Give the target the place in the graph of `new`; through a view, the tensor that owns the memory gets a new one."""
-    view = target._view
-    root = target
-    if view is not None:
-        root, new, slices = view.base, put_back(view, new), True
-    edge = new._edge
-    if slices and edge is not None and type(edge) is not tuple:
-        edge.__class__ = _COPY_SLICES
-    _move_retained(root, edge)
-    root._edge = edge
-    if new._traced:
-        root._traced = True
-    if edge is None:
-        root.__dict__.pop("_type", None)
-    else:
-        root._type = new._type
-    if target._storage is not None:
-        target._storage.renew_views(root)
-
-
-def put_back(view: View, new: Any) -> Any:
-    """The base of a view as it is once the view has become `new`. The memory has been written already."""
-    befores: list[Any] = [view.base]
-    for prim, dynamic, params in view.steps[:-1]:
-        value = prim.eval(befores[-1]._value, *map(_value, dynamic), **params)
-        befores.append(note(prim, (befores[-1], *dynamic), params, np.asarray(value)))
-    for (prim, dynamic, params), before in zip(reversed(view.steps), reversed(befores), strict=True):
-        new = _put(prim, before, new, dynamic, params)
-    return new
-
-
-def _put(prim: Primitive, before: Any, new: Any, dynamic: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """`before` with what the view operation selects of it replaced by `new`."""
-    if prim.name == "getitem":
-        return note(REGISTRY["index_set"], (before, new, *dynamic), params, before._value)
-    size = before._value.size
-    if new._value.size == size:
-        # the view has every element once: its adjoint puts each back where it was
-        rule: Any = prim.rule(0)
-        return rule(new, None, before._value, *dynamic, **params)
-    places = prim.eval(np.arange(size).reshape(before._value.shape), *map(_value, dynamic), **params)
-    flat = note(REGISTRY["reshape"], (before,), {"shape": (size,)}, before._value.reshape(size))
-    index = Index((Dynamic(0),), False, unique=prim.name != "windows")
-    made = note(REGISTRY["index_set"], (flat, new, places), {"index": index}, flat._value)
-    return note(REGISTRY["reshape"], (made,), {"shape": before._value.shape}, before._value)
-
-
-def relabel(made: Any, label: str) -> Any:
-    """`made`, whose node nobody else has seen yet, under another of PyTorch's names."""
-    edge = made._edge
-    if label and edge is not None and type(edge) is not tuple:
-        edge.__class__ = node_class(label)
-    return made
-
-
-def _move_retained(root: TensorBase, edge: Any) -> None:
-    """`retain_grad` holds for the tensor: its request goes along to the tensor's new node."""
-    old = root._edge
-    node, k = old if type(old) is tuple else (old, 0)
-    if node is None or edge is None or type(node.site) is not MarkedSite:
-        return
-    kept = node.options.retain.get(k)
-    if kept is None or kept() is not root:
-        return
-    del node.options.retain[k]
-    new, j = edge if type(edge) is tuple else (edge, 0)
-    new.mark()
-    new.options.retain[j] = kept
-
-
-def _value(x: Any) -> Any:
-    return x._value if isinstance(x, TensorBase) else x
-
-
-__all__ = ["COPY", "WHOLE", "attach", "copy_into", "is_there", "overwrite", "relabel", "store", "update", "update2", "write"]
+__all__ = ["COPY", "WHOLE", "copy_into", "direct", "is_there", "overwrite", "store", "update", "update2", "write"]

@@ -1,10 +1,10 @@
 """Memory: who shares it, how often it was written, and which saved values a write would change.
 
-A Tensor that owns its memory alone has no Storage; one is made when it is first viewed, detached or written. Guarantees:
+A Tensor that owns its memory alone has no Storage; one is made when it is viewed, detached or written. Guarantees:
     - every write through any alias raises `version` by one and makes the cells of values saved before it unreadable
       (reading `cell.array` raises AttributeError), or replaces them by a copy made just before the write (`snapshot`);
-    - nothing here keeps a Tensor alive: a Storage refers to its aliases and cells weakly, and only tells its views that their
-      base has a new place in the graph (`Storage.renew_views`).
+    - nothing here keeps a Tensor alive: a Storage refers to its aliases and cells weakly, and only tells its views that
+      their base has a new place in the graph (`renew_views`).
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Storage:
         return [t for t in (r() for r in self.aliases) if t is not None]
 
     def before_write(self, snapshot: bool, place: Any = None) -> None:
-        """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write, whose
-        place in the user's code is looked for if it is not given."""
+        """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write. The
+        place of the write in the user's code is looked for if it is not given."""
         for r in self.cells:
             cell = r()
             if cell is None:

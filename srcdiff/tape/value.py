@@ -39,7 +39,7 @@ class View:
 class TensorBase(Operand):
     """An array with a place in the graph."""
 
-    # `_edge` is a slot, not in the instance dict: a leaf's AccumulateGrad holds the dict, and must not be reached from it
+    # `_edge` is a slot, not in the instance dict, which a leaf's AccumulateGrad holds and must not be reached from
     __slots__ = ("__dict__", "__weakref__", "_edge")
 
     _value: Any
@@ -81,8 +81,8 @@ class TensorBase(Operand):
 
     @property
     def _array(self) -> np.ndarray[Any, Any]:
-        """The ndarray. An eager 0-d result held as a NumPy scalar becomes an array for good; a traced one remains what it
-        is for NumPy, a value that `+=` does not change for others who hold it."""
+        """The ndarray. An eager 0-d result held as a NumPy scalar becomes an array for good; a traced one remains
+        what it is for NumPy, a value that `+=` does not change for others who hold it."""
         value = self._value
         if isinstance(value, np.ndarray):
             return value

@@ -23,6 +23,7 @@ VIEWS: dict[str, Any] = {
     "new axis": lambda lib, t: t[None],
     "flat": lambda lib, t: t.reshape(-1),
     "turned": lambda lib, t: t.swapaxes(0, 1),
+    "windows": lambda lib, t: t.unfold(0, 2, 2),
     "unsqueeze": lambda lib, t: t.unsqueeze(-1),
     "squeeze": lambda lib, t: t.squeeze(),
     "diagonal": lambda lib, t: t.diagonal(),
@@ -176,7 +177,9 @@ class Pair:
             assert mine._version == theirs._version, f"version of {k}"
             shown = flags(theirs)
             # PyTorch refuses the parts of a split leaf after an update in no_grad mode; here they remain usable
-            assert k in self.quiet or shown == "refused" or flags(mine) == shown, f"{k}: {flags(mine)}, in torch {shown}"
+            assert k in self.quiet or shown == "refused" or flags(mine) == shown, (
+                f"{k}: {flags(mine)}, in torch {shown}"
+            )
 
     def backward(self) -> None:
         errors = []
