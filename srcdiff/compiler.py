@@ -14,7 +14,7 @@ from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
 from srcdiff.config import Options
-from srcdiff.core.builder import interpret, item
+from srcdiff.core.builder import Builder, interpret, item
 from srcdiff.core.program import Node, Program, Source
 from srcdiff.core.verify import verify
 from srcdiff.origin import Origin, describe
@@ -55,11 +55,14 @@ def compile_backward(
         nodes = collect(roots)
     needed = None if wanted is None else leading_to(nodes, wanted)
     inner = nodes if needed is None else [node for node in nodes if id(node) in needed]
-    lowered = lower_graph(inner, roots)
+    live = roots if needed is None else [edge for edge in roots if id(edge_node(edge)) in needed]
+    lowered = lower_graph(inner, live)
     targets, edges = _targets(inner, wanted)
     wrt = [_value(lowered, inner, edge) for edge in edges]
     backward, slots = differentiate(lowered, wrt)
     backward = checked(simplify(backward), options)
+    if len(live) < len(roots):
+        backward = _with_dead_roots(backward, roots, [edge in live for edge in roots])
     backward, slots = _without_unused(backward, slots, len(roots))
     source = emit(backward, header(lowered.program, wrt, backward, len(roots)))
     position = {id(node): k for k, node in enumerate(nodes)}
@@ -78,6 +81,23 @@ def differentiate(lowered: Lowered, wrt: Sequence[Node]) -> tuple[Program, list[
     available = {now[value]: slot for value, slot in lowered.slots.items() if value in now}
     reversed_ = reverse(forward, [now[node] for node in wrt], available.keys(), f"{lowered.program.name}_backward")
     return reversed_.program, [available[value] for value in reversed_.saved]
+
+
+def _with_dead_roots(program: Program, roots: Sequence[Edge], alive: Sequence[bool]) -> Program:
+    """The program with an unused input for each root that leads to nothing wanted: callers pass every cotangent."""
+    seeds = iter(program.inputs)
+    builder = Builder()
+    made = [
+        next(seeds) if lives else builder.input(_aval_at(edge), "g_unused") for edge, lives in zip(roots, alive, strict=True)
+    ]
+    return Program(program.name, (*made, *seeds), program.outputs)
+
+
+def _aval_at(edge: Edge) -> Any:
+    site = edge_node(edge).site
+    if site.prim is None:
+        return aval((), np.dtype(np.float64))
+    return site.out_aval[edge[1]] if type(edge) is tuple else site.out_aval
 
 
 def _without_unused(program: Program, slots: Sequence[Slot], roots: int) -> tuple[Program, list[Slot]]:

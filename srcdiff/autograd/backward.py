@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from srcdiff.aval import Aval
 from srcdiff.autograd.accumulate import accumulate
 from srcdiff.autograd.engine import gradients, leaf_gradients
+from srcdiff.autograd.hooks import retain_grad
+from srcdiff.aval import Aval
 from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.size import Size
 from srcdiff.tape import record
@@ -62,20 +62,24 @@ def backward(
         chosen = _sequence(inputs)
         if not chosen:
             raise AutogradError("'inputs' argument to backward() cannot be empty.")
-        edges = [_wanted(x) for x in chosen]
-        for x, ct in zip(chosen, gradients(roots, cts, edges, retain=retain, create_graph=create_graph), strict=True):
-            if ct is None:
-                continue
-            edge = x._edge
-            if type(edge) is AccumulateGrad:
+        edges = [_receiver(x) for x in dict.fromkeys(chosen)]
+        for edge, ct in zip(edges, gradients(roots, cts, edges, retain=retain, create_graph=create_graph), strict=True):
+            if ct is not None and type(edge) is AccumulateGrad:
                 accumulate(edge, ct, False, create_graph)
-            else:
-                made = ct if isinstance(ct, TensorBase) else record.plain(ct)
-                x._grad = made if x._grad is None else x._grad + made
         return
     for node, ct, copy in leaf_gradients(roots, cts, retain=retain, create_graph=create_graph):
         if type(node) is AccumulateGrad:
             accumulate(node, ct, copy, create_graph)
+
+
+def _receiver(x: Any) -> Edge:
+    """The edge of a tensor named in `inputs=`; as in PyTorch, one that is no leaf retains its gradient from now on."""
+    edge = _wanted(x)
+    if isinstance(x, TensorBase):
+        retain_grad(x)
+    elif type(edge) is not AccumulateGrad:
+        raise AutogradError("'inputs' argument to backward() can only be leaves' GradientEdges, or Tensors")
+    return edge
 
 
 def grad(

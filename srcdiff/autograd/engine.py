@@ -19,7 +19,7 @@ from srcdiff.config import config
 from srcdiff.errors import CompileError
 from srcdiff.origin import where
 from srcdiff.tape import record
-from srcdiff.tape.lower import collect, collect_inner, edge_node
+from srcdiff.tape.lower import collect, collect_inner, edge_node, leading_to
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, GradNode, MarkedSite
 from srcdiff.tape.signature import signature
@@ -179,6 +179,8 @@ def _by_signature(
             each.walked += 1
         return None
     else:
+        if wanted is not None and not _leads_to(nodes, roots, wanted):
+            return None
         reason = why_compiled(site, nodes)
         try:
             executable = compile_backward(roots, wanted, options, nodes)
@@ -204,6 +206,12 @@ def restless(site: Any) -> bool:
         return False
     site.skipped = (site.skipped + 1) % 8
     return site.skipped != 0
+
+
+def _leads_to(nodes: Sequence[GradNode], roots: Sequence[Edge], wanted: Sequence[Edge]) -> bool:
+    """Whether any root depends on anything wanted."""
+    needed = leading_to(nodes, wanted)
+    return any(id(edge_node(edge)) in needed for edge in roots)
 
 
 def why_compiled(site: Any, nodes: Sequence[GradNode]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
-from srcdiff.errors import DTypeError
+from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.tape import record
 from srcdiff.tape.node import GradNode
 from srcdiff.tape.value import TensorBase
@@ -16,6 +17,18 @@ def _wrap(ct: Any) -> Any:
 
 def _unwrap(ct: Any, create_graph: bool) -> Any:
     return ct if create_graph or not isinstance(ct, TensorBase) else ct._value
+
+
+def retain_grad(tensor: Any) -> None:
+    """Have the `.grad` of a tensor that is no leaf filled in by backward; leaves have theirs anyway."""
+    edge = tensor._edge
+    if edge is None:
+        raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+    if tensor._requires:
+        return
+    node, k = edge if type(edge) is tuple else (edge, 0)
+    node.mark()
+    node.options.retain[k] = ref(tensor)
 
 
 def before_node(node: GradNode, ct: Any, create_graph: bool) -> Any:

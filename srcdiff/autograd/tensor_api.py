@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from srcdiff.autograd.backward import backward
+from srcdiff.autograd.hooks import retain_grad
 from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.size import Size
 from srcdiff.tape.modes import modes
@@ -152,12 +152,7 @@ class GradientMethods(TensorBase):
 
     def retain_grad(self) -> None:
         """Have this tensor's `.grad` filled in by backward, though it is no leaf."""
-        if self._edge is None:
-            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._requires:
-            return
-        node, k = self._marked_node()
-        node.options.retain[k] = weakref.ref(self)
+        retain_grad(self)
 
     @property
     def retains_grad(self) -> bool:

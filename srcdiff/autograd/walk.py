@@ -6,7 +6,7 @@ gradients reach leaves only after the whole pass has succeeded; there is no recu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from srcdiff.autograd.formula import logistic_step
 from srcdiff.autograd.hooks import after_node, before_node
 from srcdiff.autograd.step import record_step, run_step
 from srcdiff.errors import AutogradError
-from srcdiff.ops.elementwise import div
 from srcdiff.onestep import COMPILE_AFTER, step_of
+from srcdiff.ops.elementwise import div
 from srcdiff.tape.lower import collect, edge_node, leading_to
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import FREED_MESSAGE, AccumulateGrad, Edge, GradNode, MarkedSite
@@ -64,7 +64,7 @@ def walk(
                 continue
             if needed is not None and not _leads_on(node, needed):
                 continue
-            for edge, made in _run(node, ct, create_graph):
+            for edge, made in _run(node, ct, create_graph, capturing):
                 if made is None:
                     continue
                 if type(edge) is tuple:
@@ -97,11 +97,11 @@ def _add(pending: dict[int, Any], edge: Edge, ct: Any) -> None:
         pending[id(edge)] = ct if before is None else before + ct
 
 
-def _run(node: GradNode, ct: Any, create_graph: bool) -> Iterable[tuple[Edge, Any]]:
+def _run(node: GradNode, ct: Any, create_graph: bool, wanted: Container[int]) -> Iterable[tuple[Edge, Any]]:
     """One node: where cotangents go, and the cotangents."""
     site = node.site
     if type(site) is Site and not create_graph and type(ct) is not dict and not modes.anomaly:
-        known = logistic_step(node, ct) if site.prim is div else None
+        known = logistic_step(node, ct, wanted) if site.prim is div else None
         if known is not None:
             return (known,)
         step = site.step

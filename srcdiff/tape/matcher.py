@@ -27,8 +27,8 @@ def make_matcher(
 ) -> Matcher:
     """A matcher for this graph. `slots` are the values to return, `leaves` the numbers of the leaves to return.
 
-    With `wanted`, a wanted node that is part of the graph must be found at the same position again, and nowhere else. Nodes
-    whose id is not in `needed` (None: all are) are checked, but neither read nor freed.
+    With `wanted`, what is wanted of this graph must be wanted of the other, at the same positions, and no more. Nodes whose id
+    is not in `needed` (None: all are) are checked, but neither read nor freed.
     """
     number = {id(node): k for k, node in enumerate(nodes)}
     text = ["def match(roots, wanted, free):", " try:"]
@@ -47,16 +47,22 @@ def make_matcher(
             bound.add(k)
             text.append(f"  n{k} = {variable}")
 
-    if wanted is not None:
-        text.append("  wanted_nodes = [e[0] if type(e) is tuple else e for e in wanted]")
+    absent: list[int] = []
+    present: dict[int, list[int]] = {}
+    if wanted is None:
+        text.append("  if wanted is not None: return None")
+    else:
+        for j, e in enumerate(wanted):
+            k = number.get(id(e[0] if type(e) is tuple else e), -1)
+            (absent if k < 0 else present.setdefault(k, [])).append(j)
+        text.append(f"  if len(wanted) != {len(wanted)}: return None")
+        if absent:
+            listed = "".join(f"wanted[{j}], " for j in absent)
+            text.append(f"  absent = [e[0] if type(e) is tuple else e for e in ({listed})]")
+    text.append(f"  if len(roots) != {len(roots)}: return None")
     for j, edge in enumerate(roots):
         text.append(f"  r = roots[{j}]")
         bind(edge, "r")
-    wanted_numbers = {} if wanted is None else {
-        number[id(e[0] if type(e) is tuple else e)]: j
-        for j, e in enumerate(wanted)
-        if id(e[0] if type(e) is tuple else e) in number
-    }
     values: dict[Slot, str] = {}
     freed: list[str] = []
     by_node: dict[int, list[Slot]] = {}
@@ -67,16 +73,20 @@ def make_matcher(
         site = node.site
         namespace[f"S{k}"] = site
         text.append(f"  if n{k}.site is not S{k}: return None")
-        if k in wanted_numbers:
-            j = wanted_numbers[k]
-            item = f"wanted[{j}][0]" if type(wanted[j]) is tuple else f"wanted[{j}]"  # type: ignore[index]
-            text.append(f"  if n{k} is not {item}: return None")
-        elif wanted is not None and (site.prim is None or id(node) not in needed):
-            text.append(f"  if n{k} in wanted_nodes: return None")
+        for j in present.get(k, ()):
+            e = wanted[j]  # type: ignore[index]
+            same = f"wanted[{j}][0] is n{k} and wanted[{j}][1] == {e[1]}" if type(e) is tuple else f"wanted[{j}] is n{k}"
+            text.append(f"  if not ({same}): return None")
+        if absent:
+            text.append(f"  if n{k} in absent: return None")
         _inputs(text, node, k, number, bound, bind)
-        if site.prim is not None and site.save_list and (needed is None or id(node) in needed):
-            _saved(text, site, k, by_node.get(k, ()), values)
-            freed.append(f"n{k}.saved = None")
+        if site.prim is not None and (needed is None or id(node) in needed):
+            if site.save_list:
+                _saved(text, site, k, by_node.get(k, ()), values)
+            elif site.keeps:
+                text.append(f"  if n{k}.saved is None: return None")
+            if site.keeps:
+                freed.append(f"n{k}.saved = None")
     text.append("  if free:")
     text.extend(f"   {line}" for line in freed)
     if not freed:
