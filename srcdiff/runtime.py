@@ -18,6 +18,14 @@ from srcdiff.runtime_arrays import (  # noqa: F401
     set_along_axis,
     unbind,
 )
+from srcdiff.runtime_conv import (  # noqa: F401
+    conv,
+    conv_filter,
+    conv_input,
+    max_pool_index,
+    sum_pool,
+    sum_unpool,
+)
 from srcdiff.runtime_linalg import (  # noqa: F401
     cofactor,
     cofactor_tangent,

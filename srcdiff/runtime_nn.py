@@ -125,8 +125,10 @@ def nll_loss(x: Array, target: Array, weight: Array, axis: int, ignored: int, re
     total = -np.add.reduce(picked, axis=None)
     if reduction == "sum":
         return total
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return total / x.dtype.type(target.size if weights is None else np.add.reduce(weights, axis=None))
+    if weights is None and target.size:
+        return total / x.dtype.type(target.size)
+    with np.errstate(invalid="ignore", divide="ignore"):  # nothing, or nothing but ignored targets: NaN
+        return total / x.dtype.type(0 if weights is None else np.add.reduce(weights, axis=None))
 
 
 def cross_entropy(

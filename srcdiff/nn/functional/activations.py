@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import ArgumentError, ShapeError
-from srcdiff.nn.functional.common import as_dtype, axis_of, perhaps_in_place
+from srcdiff.nn.functional.common import as_dtype, axis_of, of_one, perhaps_in_place
 from srcdiff.ops import layers, neural
 from srcdiff.ops import transcendental as elementary
 from srcdiff.ops.elementwise import absolute
@@ -16,12 +16,15 @@ from srcdiff.ops.indexing import take_window
 from srcdiff.ops.structural import reshape
 from srcdiff.random import _rand, _uniform
 
+_relu, _gelu, _silu, _mish = map(of_one, (neural.relu, neural.gelu, neural.silu, neural.mish))
+_log_sigmoid, _sigmoid, _tanh = map(of_one, (neural.log_sigmoid, elementary.sigmoid, elementary.tanh))
+
 # ------------------------------------------------------------------------------------------------------------ piecewise
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), slope 0 at 0."""
-    out = neural.relu(input)
+    out = _relu(input)
     return perhaps_in_place(input, out, True) if inplace else out
 
 
@@ -121,32 +124,32 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function of x, or its approximation by tanh."""
     if approximate not in ("none", "tanh"):
         raise ArgumentError("approximate argument must be either none or tanh.")
-    return neural.gelu(input) if approximate == "none" else neural.gelu_tanh(input)
+    return _gelu(input) if approximate == "none" else neural.gelu_tanh(input)
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x * sigmoid(x)."""
-    return perhaps_in_place(input, neural.silu(input), inplace)
+    return perhaps_in_place(input, _silu(input), inplace)
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
     """x * tanh(softplus(x))."""
-    return perhaps_in_place(input, neural.mish(input), inplace)
+    return perhaps_in_place(input, _mish(input), inplace)
 
 
 def logsigmoid(input: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
-    return neural.log_sigmoid(input)
+    return _log_sigmoid(input)
 
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x)), without overflow."""
-    return elementary.sigmoid(input)
+    return _sigmoid(input)
 
 
 def tanh(input: Any) -> Any:
     """The hyperbolic tangent."""
-    return elementary.tanh(input)
+    return _tanh(input)
 
 
 def tanhshrink(input: Any) -> Any:

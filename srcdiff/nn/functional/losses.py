@@ -26,7 +26,7 @@ def _shape(x: Any) -> Any:
 
 
 def _warn_of_broadcasting(input: Any, target: Any) -> None:
-    if input.shape != target.shape:
+    if getattr(input, "_value", input).shape != getattr(target, "_value", target).shape:
         warnings.warn(
             f"Using a target size ({_shape(target)!r}) that is different to the input size ({_shape(input)!r}). "
             "This will "
@@ -186,17 +186,16 @@ def gaussian_nll_loss(
 # -------------------------------------------------------------------------------------------------------------- classes
 
 
-def _class_axis(input: Any) -> int:
-    if not input.ndim:
+def _class_axis(input: Any, target: Any) -> int:
+    """The axis of the classes; the batch sizes must agree."""
+    have, want = getattr(input, "_value", input).shape, getattr(target, "_value", target).shape
+    if not have:
         raise ShapeError("Expected an input with an axis for the classes, got a 0-d tensor")
-    return 0 if input.ndim == 1 else 1
-
-
-def _check_batch(input: Any, target: Any) -> None:
-    if input.ndim > 1 and target.ndim and input.shape[0] != target.shape[0]:
-        raise ShapeError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-        )
+    if len(have) == 1:
+        return 0
+    if want and have[0] != want[0]:
+        raise ShapeError(f"Expected input batch_size ({have[0]}) to match target batch_size ({want[0]}).")
+    return 1
 
 
 def nll_loss(
@@ -208,14 +207,13 @@ def nll_loss(
 
     `weight` has a number per class; the mean is by weight. Targets equal to `ignore_index` count nothing.
     """
-    _check_batch(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_reduction(reduction)
     return losses.nll_loss(
         input,
         target,
         1.0 if weight is None else weight,
-        axis=_class_axis(input),
+        axis=_class_axis(input, target),
         ignored=ignore_index,
         reduction=reduction,
     )
@@ -234,10 +232,9 @@ def cross_entropy(
     check_reduction(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise ArgumentError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    axis = _class_axis(input)
-    if target.shape == input.shape and target.dtype.kind == "f":
+    axis = _class_axis(input, target)
+    if target.dtype.kind == "f" and target.shape == input.shape:
         return _cross_entropy_of_probabilities(input, target, weight, axis, reduction, float(label_smoothing))
-    _check_batch(input, target)
     if label_smoothing:
         return _smoothed(input, target, weight, axis, ignore_index, reduction, float(label_smoothing))
     factor = 1.0 if weight is None else weight
