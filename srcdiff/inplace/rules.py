@@ -43,8 +43,11 @@ class WriteDTypeError(DTypeError, AutogradError):
     """A value whose dtype cannot be written: a TypeError as in NumPy, a RuntimeError as in PyTorch."""
 
 
-def guard(target: TensorBase, *operands: Any) -> bool:
-    """Whether a write of what is made of `operands` into `target` must be recorded. Raises if it is forbidden."""
+def guard(target: TensorBase, *operands: Any, through_view: bool = False) -> bool:
+    """Whether a write of what is made of `operands` into `target` must be recorded. Raises if it is forbidden.
+
+    `through_view` says that PyTorch would write to a view made for it, as `x[0] = v` does, and calls it so.
+    """
     if target._inference and not modes.inference:
         raise AutogradError(_INFERENCE)
     array = target._value
@@ -65,7 +68,7 @@ def guard(target: TensorBase, *operands: Any) -> bool:
         if root._requires:
             raise AutogradError("a view of " + _LEAF)
     if target._requires:
-        raise AutogradError(_LEAF)
+        raise AutogradError("a view of " + _LEAF if through_view else _LEAF)
     return True
 
 

@@ -69,6 +69,9 @@ def update(
         check_fits(target, np.asarray(made), *operands)
         overwrite(target, made, False)
         return target
+    array = target._value
+    if modes.pack_hooks:
+        target._value = array.copy()  # what hooks take away must not change with the write
     own: Cell | None = Cell(target._value)
     before, target._cell = target._cell, own
     watch = ref(own)
@@ -76,7 +79,7 @@ def update(
     try:
         result = function(target, *operands, **params)
     finally:
-        own, target._cell = watch(), before
+        own, target._cell, target._value = watch(), before, array
     value = value_of(result)
     check_fits(target, value, *operands)
     if own is not None:
@@ -87,6 +90,8 @@ def update(
 
 def update2(target: TensorBase, prim: Primitive, evaluate: Callable[[Any, Any], Any], y: Any, frame: Any) -> TensorBase:
     """The same for an operator: `y` is a Tensor, array or number, `frame` the caller's."""
+    if modes.pack_hooks:
+        return update(target, prim, y)
     needed = guard(target, y)
     array = target.materialise()
     try:
@@ -173,11 +178,11 @@ def store(
     frame: Any = None,
 ) -> None:
     """`target[index] = value`, recorded; with `add`, `np.add.at(target, index, value)`."""
-    needed = guard(target, value)
+    basic = static.basic
+    needed = guard(target, value, through_view=basic and not add and not label)
     array = target.materialise()
     index = static(*dynamic)
     given = value_of(value)
-    basic = static.basic
     selected = array[index] if basic else None
     shape = selected.shape if selected is not None else static.shape(array.shape, *(np.shape(d) for d in dynamic))
     if selected is None:

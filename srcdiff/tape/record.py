@@ -99,6 +99,8 @@ def reflected(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[
                 return NotImplemented
             else:
                 value = evaluate(y._value if isinstance(y, TensorBase) else y, x._value)
+                if type(value) is complex:  # Python multiplies a complex number with a np.float64, which is a float
+                    value = np.complex128(value)
         except (TypeError, ValueError) as error:
             raise explain(error, prim, (y, x)) from error
         return record2(prim, y, x, value, _getframe(1))
@@ -242,7 +244,7 @@ def _missed(table: Table, key: Any, prim: Primitive, operands: tuple[Any, ...], 
 #: primitives whose literals are always part of the site
 _STATIC_LITERALS = frozenset({"pow"})
 _NUMBERS = frozenset({float, int})
-_PLAIN = frozenset({float, int, bool, complex, np.float64, np.float32, np.int64})
+_PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64})
 
 
 # ----------------------------------------------------------------------------------------------------- any primitive
@@ -408,8 +410,6 @@ def save(site: Site, operands: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
             continue
         o = operands[k]
         if isinstance(o, TensorBase):
-            if o._inference:
-                raise_inference()
             saved.append(o._cell or cell_of(o))
         else:
             saved.append(kept(o))
@@ -430,14 +430,6 @@ def describe(x: Any) -> str:
     """An operand in an error message."""
     return str(aval_of(x)) if isinstance(x, (np.ndarray, np.generic)) else repr(x)[:40]
 
-
-def raise_inference() -> None:
-    """PyTorch's refusal to save an inference tensor."""
-    raise AutogradError(
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-        "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
-        "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-    )
 
 
 def new_site(

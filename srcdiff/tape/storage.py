@@ -12,7 +12,15 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
+from srcdiff.errors import AutogradError
 from srcdiff.tape.site import user_place
+
+
+_INFERENCE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+    "no_grad() instead of inference_mode()."
+)
 
 
 class Cell:
@@ -108,6 +116,8 @@ def cell_of(tensor: Any) -> Cell:
     """The cell that stands for the tensor's present value, shared by all nodes that save it."""
     cell: Cell | None = tensor._cell
     if cell is None:
+        if tensor._inference:
+            raise AutogradError(_INFERENCE)
         storage = tensor._storage
         if storage is None:
             cell = Cell(tensor._value)

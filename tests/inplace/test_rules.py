@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import srcdiff as sd
+from srcdiff.tape.modes import modes
 
 Write = Callable[[Any], Any]
 
@@ -24,8 +25,9 @@ def assign(index: Any, value: Any) -> Write:
 @pytest.mark.parametrize(
     "write",
     [
-        lambda t: t.add_(1), lambda t: t.__iadd__(1), lambda t: t.zero_(), assign(0, 1.0), lambda t: t.copy_(t * 2),
-        lambda t: np.copyto(t, 1.0), lambda t: np.add(t, 1, out=t), lambda t: t.sort(), lambda t: t.fill(0.0),
+        lambda t: t.add_(1), lambda t: t.__iadd__(1), lambda t: t.zero_(), lambda t: t.copy_(t * 2),
+        assign([0], 1.0), assign(..., 1.0), lambda t: np.copyto(t, 1.0), lambda t: np.add(t, 1, out=t),
+        lambda t: t.sort(), lambda t: t.fill(0.0),
     ],
 )  # fmt: skip
 def test_leaves_that_require_grad(write: Write) -> None:
@@ -42,6 +44,8 @@ def test_leaves_that_require_grad(write: Write) -> None:
 
 def test_views_of_such_leaves() -> None:
     x = leaf()
+    with pytest.raises(RuntimeError, match=r"^a view of a leaf Variable that requires grad"):
+        x[0] = 1.0
     for view in (x[0], x[:1], x.view(2), x.reshape(2, 1), x.unsqueeze(0)):
         with pytest.raises(
             RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"
@@ -80,7 +84,7 @@ def test_inference_tensors() -> None:
 
 
 def test_expanded_memory() -> None:
-    for write in (lambda t: t.add_(1), assign(0, 1.0), lambda t: t.zero_()):
+    for write in (lambda t: t.add_(1), assign([0], 1.0), assign(..., 1.0), lambda t: t.zero_()):
         with pytest.raises(
             RuntimeError, match="more than one element of the written-to tensor refers to a single memory"
         ):
@@ -202,3 +206,18 @@ def test_a_write_to_an_unsaved_value_is_fine() -> None:
     z.add_(1)
     (z + 1).sum().backward()
     assert x.grad.tolist() == [0.5, 0.5]
+
+
+def test_hooks_on_saved_tensors_get_the_value_before_the_write() -> None:
+    x = leaf()
+    packed: list[Any] = []
+    modes.update(pack_hooks=((lambda t: packed.append(t) or t, lambda t: t),))
+    try:
+        y = x * 1
+        y.sin_()
+        y *= y
+    finally:
+        modes.update(pack_hooks=())
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.sin(2 * np.array([1.0, 2.0])))
+    assert packed[0].tolist() == [1.0, 2.0]
