@@ -105,7 +105,7 @@ def add_windows(windows: Array, size: Shape, stride: Shape, padding: Shape, dila
     shape = (*windows.shape[:2], *(a + 2 * p for a, p in zip(size, padding, strict=True)))
     out = np.zeros(shape, windows.dtype)
     for offset in np.ndindex(*kernel):
-        place = tuple(
+        place: Any = tuple(
             slice(k * d, k * d + s * c, s) for k, d, s, c in zip(offset, dilation, stride, counts, strict=True)
         )
         out[(..., *place)] += windows[(..., *offset)]

@@ -62,7 +62,7 @@ class _Conv(Module):
 
     def forward(self, input: Any) -> Any:
         """(samples, in_channels, *spatial) -> (samples, out_channels, *windows); samples may be missing."""
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             sides = [side for p in reversed(each(padding, self._axes)) for side in (p, p)]
             input, padding = F.pad(input, sides, mode=self.padding_mode), 0

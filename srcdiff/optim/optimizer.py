@@ -123,12 +123,13 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            update = self._prepared(group)
-            for p in group["params"]:
-                grad = p._grad
-                if grad is not None:
-                    update(p, grad._array)
+        with np.errstate(all="ignore"):
+            for group in self.param_groups:
+                update = self._prepared(group)
+                for p in group["params"]:
+                    grad = p._grad
+                    if grad is not None:
+                        update(p, grad._array)
         return loss
 
     def _prepared(self, group: Group) -> Callable[[Any, Array], None]:
