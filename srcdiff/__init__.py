@@ -19,7 +19,8 @@ import numpy as _numpy
 
 from srcdiff import autograd, cuda, errors, linalg, nn, optim, random, special
 from srcdiff.ambiguity import AmbiguousName
-from srcdiff.api.inspect import cache_info, program, source
+from srcdiff.api.inspect import cache_clear, cache_info, program, source
+from srcdiff.api.jacobian import jvp, vjp
 from srcdiff.api.transforms import compile, detach, grad, hessian, jacobian, value_and_grad
 from srcdiff.autograd.modes import (
     enable_grad,
@@ -117,11 +118,18 @@ from srcdiff.linalg import (
     slogdet,
 )
 from srcdiff.nn.functional import (
+    adaptive_avg_pool1d,
     alpha_dropout,
+    avg_pool1d,
     batch_norm,
     bilinear,
     binary_cross_entropy_with_logits,
     celu,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
     cosine_embedding_loss,
     cosine_similarity,
     dropout,
@@ -133,6 +141,8 @@ from srcdiff.nn.functional import (
     kl_div,
     layer_norm,
     margin_ranking_loss,
+    max_pool1d,
+    max_pool2d,
     pairwise_distance,
     poisson_nll_loss,
     prelu,
@@ -275,9 +285,6 @@ from srcdiff.torchlike.indexing import (
     masked_select,
     nonzero,
     put,
-    scatter,
-    scatter_add,
-    scatter_reduce,
     select_scatter,
     slice_scatter,
     take,
@@ -333,6 +340,7 @@ from srcdiff.torchlike.more import (
     view_as_complex,
     view_as_real,
 )
+from srcdiff.torchlike.norms import dist, norm, renorm
 from srcdiff.torchlike.ordering import (
     argsort,
     cummax,
@@ -437,28 +445,21 @@ from srcdiff.torchlike.reductions import (
     argmax,
     argmin,
     count_nonzero,
-    cumprod,
-    cumsum,
-    cumulative_trapezoid,
-    diff,
-    dist,
     log_softmax,
-    logcumsumexp,
     logsumexp,
     mean,
     nanmean,
     nansum,
-    norm,
     prod,
-    renorm,
     softmax,
     std,
     std_mean,
     sum,
-    trapezoid,
     var,
     var_mean,
 )
+from srcdiff.torchlike.running import cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, trapezoid
+from srcdiff.torchlike.scattering import scatter, scatter_add, scatter_reduce
 from srcdiff.torchlike.shaping import (
     adjoint,
     atleast_1d,
@@ -516,6 +517,7 @@ __all__ = [
     "absolute",
     "acos",
     "acosh",
+    "adaptive_avg_pool1d",
     "add",
     "addbmm",
     "addcdiv",
@@ -555,6 +557,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "autograd",
+    "avg_pool1d",
     "baddbmm",
     "batch_norm",
     "bernoulli",
@@ -575,6 +578,7 @@ __all__ = [
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
+    "cache_clear",
     "cache_info",
     "can_cast",
     "cartesian_prod",
@@ -607,6 +611,11 @@ __all__ = [
     "conj",
     "conj_physical",
     "contiguous_format",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
     "copysign",
     "corrcoef",
     "cos",
@@ -741,6 +750,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "jacobian",
+    "jvp",
     "kl_div",
     "kron",
     "kthvalue",
@@ -783,6 +793,8 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "max",
+    "max_pool1d",
+    "max_pool2d",
     "maximum",
     "mean",
     "median",
@@ -954,6 +966,7 @@ __all__ = [
     "vdot",
     "view_as_complex",
     "view_as_real",
+    "vjp",
     "vsplit",
     "vstack",
     "where",

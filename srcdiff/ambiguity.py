@@ -1,6 +1,7 @@
 """The warning for method calls that mean one thing in NumPy, another in PyTorch, and would go unnoticed in either.
 
-Methods have NumPy's meaning where ndarray has the name. The warning names both spellings; Python shows it once per line.
+Methods have NumPy's meaning where ndarray has the name. The warning names both spellings; Python shows it once per
+line.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def ambiguous(x: TensorBase, call: str, done: str, numpy_spelling: str, torch_sp
     if x._traced:
         return
     warnings.warn(
-        f"{call} {done}, as NumPy has it; PyTorch means something else. Write {numpy_spelling} to say that it is meant, or "
+        f"{call} {done}, as NumPy has it; PyTorch means something else. Write {numpy_spelling} to "
+        "say that it is meant, or "
         f"{torch_spelling} for PyTorch's meaning.",
         AmbiguousName, stacklevel=3,
     )  # fmt: skip

@@ -42,7 +42,8 @@ def made(value: Any, requires_grad: bool = False, traced: bool = False) -> Any:
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Any:
-    """A new tensor holding a copy of the data: a number, a nested list, an array or a tensor (its value, out of the graph).
+    """A new tensor holding a copy of the data: a number, a nested list, an array or a tensor (its value, out of the
+    graph).
 
     >>> tensor([1, 2.5])
     tensor([1.0000, 2.5000])
@@ -64,14 +65,17 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of the data: the tensor itself, an array's memory, or a copy of a list."""
     check_device(device)
     if isinstance(data, TensorBase):
-        return data if dtype is None or data._value.dtype == numpy_dtype(dtype) else cast(data, dtype=numpy_dtype(dtype))
+        return (
+            data if dtype is None or data._value.dtype == numpy_dtype(dtype) else cast(data, dtype=numpy_dtype(dtype))
+        )
     return plain(array_of(data, dtype, copy=False))
 
 
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Any:
-    """A tensor of `obj` that shares memory if it can, unless `copy` is True; ValueError if `copy` is False and it cannot."""
+    """A tensor of `obj` that shares memory if it can, unless `copy` is True; ValueError if `copy` is False and it
+    cannot."""
     found = as_tensor(obj, dtype, device)
     shares = isinstance(obj, (TensorBase, np.ndarray)) and np.shares_memory(found._array, getattr(obj, "_array", obj))
     if copy is False and not shares:
@@ -90,9 +94,7 @@ def from_numpy(ndarray: Any) -> Any:
     return plain(ndarray)
 
 
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Any:
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
     """A one-dimensional tensor on the memory of an object with Python's buffer interface."""
     return made(np.frombuffer(buffer, numpy_dtype(dtype), count, offset), requires_grad)
 
@@ -155,7 +157,8 @@ def _leaves_graph(x: TensorBase, what: str, instead: str) -> None:
         raise lost(what, instead)
     if "list" in what:
         warnings.warn(
-            f"Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: {what} would lose "
+            f"Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: "
+            f"{what} would lose "
             f"the gradient; {instead}. Consider using tensor.detach() first.",
             UserWarning, stacklevel=4,
         )  # fmt: skip
@@ -184,7 +187,9 @@ def shape_of(shape: tuple[Any, ...], size: Any) -> tuple[int, ...]:
     return sizes(shape if size is None else (size,))
 
 
-def _fresh(name: str, dtype: Any, device: Any, layout: Any, pin_memory: Any, memory_format: Any = None) -> np.dtype[Any]:
+def _fresh(
+    name: str, dtype: Any, device: Any, layout: Any, pin_memory: Any, memory_format: Any = None
+) -> np.dtype[Any]:
     """Check what is common to all constructors; the dtype."""
     check_device(device)
     if layout is not None or pin_memory or memory_format is not None:
@@ -213,12 +218,15 @@ def empty(
     requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
     """A tensor of a shape, its values not set."""
-    return made(np.empty(shape_of(shape, size), _fresh("empty", dtype, device, layout, pin_memory, memory_format)), requires_grad)
+    return made(
+        np.empty(shape_of(shape, size), _fresh("empty", dtype, device, layout, pin_memory, memory_format)),
+        requires_grad,
+    )
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool =
+    False, pin_memory: bool = False,
 ) -> Any:  # fmt: skip
     """A shape filled with a number, whose kind decides the dtype if none is given."""
     _fresh("full", dtype, device, layout, pin_memory)
@@ -251,7 +259,8 @@ def arange(
     *bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
-    """`arange(end)`, `arange(start, end, step=1)`: start, start + step, ... up to but without end; int64 if all are ints."""
+    """`arange(end)`, `arange(start, end, step=1)`: start, start + step, ... up to but without end; int64 if all are
+    ints."""
     _fresh("arange", dtype, device, layout, False)
     given = [*bounds, *(() if end is None else (end,))] if len(bounds) <= 1 else list(bounds)
     if not 1 <= len(given) <= 3:
@@ -263,7 +272,7 @@ def arange(
     if (stop - first) * step < 0:
         raise AutogradError("upper bound and lower bound inconsistent with step sign")
     if all(type(x) is int for x in (first, stop, step)):
-        found = np.arange(first, stop, step, np.int64)
+        found = np.arange(first, stop, step, dtype=np.int64)
         return made(found if dtype is None else found.astype(numpy_dtype(dtype)), requires_grad)
     found = first + step * np.arange(math.ceil((stop - first) / step))
     return made(found.astype(default_dtype() if dtype is None else numpy_dtype(dtype)), requires_grad)

@@ -141,7 +141,9 @@ def normal(
     values = [x._value if isinstance(x, TensorBase) else x for x in (mean, std)]
     dtypes = [x.dtype for x in values if isinstance(x, (np.ndarray, np.generic))]
     kind = numpy_dtype(dtype) if dtype is not None else np.result_type(*dtypes) if dtypes else default_dtype()
-    return made(random._normal(*values, None if size is None else sizes((size,)), kind, generator), requires_grad)
+    return made(
+        random._normal(values[0], values[1], None if size is None else sizes((size,)), kind, generator), requires_grad
+    )
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:

@@ -15,7 +15,9 @@ class Device:
     def __init__(self, type: Any, index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
         if name not in ("cpu", "cuda", "mps", "xpu", "meta"):
-            raise AutogradError(f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {name}")
+            raise AutogradError(
+                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {name}"
+            )
         self.type = name
         self.index = int(number) if number else index
 
@@ -31,7 +33,9 @@ class Device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        return (
+            f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Device, (self.type, self.index))

@@ -80,7 +80,11 @@ class Missing:
     @property
     def dtype(self) -> Any:
         """Never there: asking for it is using the dtype."""
-        raise UnsupportedError(f"{self._name} does not exist in NumPy, hence not here; use float32 or float16")
+        raise self.refusal()
+
+    def refusal(self) -> UnsupportedError:
+        """The error of using it."""
+        return UnsupportedError(f"{self._name} does not exist in NumPy, hence not here; use float32 or float16")
 
     def __repr__(self) -> str:
         return self._name
@@ -106,7 +110,8 @@ complex32 = Missing("complex32")
 _BY_DTYPE: dict[np.dtype[Any], DType] = {
     d.dtype: d
     for d in (
-        float16, float32, float64, complex64, complex128, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool_
+        float16, float32, float64, complex64, complex128, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+        bool_
     )
 }  # fmt: skip
 
@@ -124,9 +129,9 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     if isinstance(dtype, DType):
         return dtype.dtype
     if isinstance(dtype, Missing):
-        return dtype.dtype  # type: ignore[no-any-return]
+        raise dtype.refusal()
     try:
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise DTypeError(f"{dtype!r} is no dtype") from None
     if dtype is None or found.kind not in "biufc":

@@ -1,7 +1,7 @@
 """`sd.linalg`: PyTorch's linear algebra. Matrices are the last two dimensions; stacks of them are allowed everywhere.
 
-What is not here under its own rule is NumPy's function with PyTorch's signature; derivatives are those of `ops.linalg` and
-`ops.decompositions`.
+What is not here under its own rule is NumPy's function with PyTorch's signature; derivatives are those of
+`ops.linalg` and `ops.decompositions`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from srcdiff.ops import shaping as shaping_ops
 from srcdiff.ops.reductions import sum as sum_op
 from srcdiff.ops.structural import reshape, swap, transpose
 from srcdiff.torchlike import parts
-from srcdiff.torchlike.products import cross_along
-from srcdiff.torchlike.products import matmul as matmul
-from srcdiff.torchlike.reductions import nuclear_norm, p_norm
+from srcdiff.torchlike.norms import nuclear_norm, p_norm
+from srcdiff.torchlike.products import cross_along, matmul
 from srcdiff.torchlike.support import arrayed, in_dtype, lift, many_dims, numpy_keywords, one_dim, result, value_of
 
 SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
@@ -56,7 +55,7 @@ def _inexact(name: str, x: Any) -> Any:
     return x
 
 
-# --------------------------------------------------------------------------------------------- determinants and inverses
+# ------------------------------------------------------------------------------------------- determinants and inverses
 
 
 def det(A: Any) -> Any:
@@ -133,7 +132,9 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
 def matrix_power(A: Any, n: int) -> Any:
     """The n-th power of square matrices; negative powers are those of the inverse."""
     x = _square("matrix_power", A)
-    return np_linalg.matrix_power(x, n) if n else el.where(np.eye(x.shape[-1], dtype=bool), 1.0, el.where(False, x, 0.0))
+    return (
+        np_linalg.matrix_power(x, n) if n else el.where(np.eye(x.shape[-1], dtype=bool), 1.0, el.where(False, x, 0.0))
+    )
 
 
 def matrix_exp(A: Any) -> Any:
@@ -163,7 +164,7 @@ def cond(A: Any, p: Any = None) -> Any:
     return matrix_norm(x, p) * matrix_norm(inv(x), p)
 
 
-# ------------------------------------------------------------------------------------------------------- decompositions
+# ------------------------------------------------------------------------------------------------------ decompositions
 
 
 def cholesky(A: Any, *, upper: bool = False) -> Any:
@@ -198,8 +199,12 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     if mode == "r":
         return QRResult(result(np.zeros(0, x.dtype), x), decompositions.qr(x)[1])
     if mode not in ("reduced", "complete"):
-        raise AutogradError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
-    return QRResult(*(decompositions.qr(x) if mode == "reduced" or x.shape[-2] <= x.shape[-1] else decompositions.qr_complete(x)))
+        raise AutogradError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    return QRResult(
+        *(decompositions.qr(x) if mode == "reduced" or x.shape[-2] <= x.shape[-1] else decompositions.qr_complete(x))
+    )
 
 
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
@@ -232,7 +237,7 @@ def eigvals(A: Any) -> Any:
     return decompositions.eig(_square("eigvals", A))[0]
 
 
-# ----------------------------------------------------------------------------------------------------------------- norms
+# --------------------------------------------------------------------------------------------------------------- norms
 
 
 @numpy_keywords
@@ -276,10 +281,12 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     else:
         found = sum_op(el.absolute(last), axis=(x.ndim - 2 if abs(ord) == 1 else x.ndim - 1,), keepdims=False)
     made = extreme(found, axis=(found.ndim - 1,), keepdims=False)
-    return reshape(made, shape=tuple(1 if k in (rows, columns) else n for k, n in enumerate(x.shape))) if keepdim else made
+    return (
+        reshape(made, shape=tuple(1 if k in (rows, columns) else n for k, n in enumerate(x.shape))) if keepdim else made
+    )
 
 
-# ---------------------------------------------------------------------------------------------------- vectors and others
+# -------------------------------------------------------------------------------------------------- vectors and others
 
 
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
@@ -316,3 +323,12 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     v = arrayed(x)
     count = v.shape[-1] if N is None else N
     return shaping_ops.stack(*(v**k if k else el.where(False, v, 1.0) for k in range(count)), axis=v.ndim)
+
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "cond", "cross", "det",
+    "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex", "inverse", "logdet", "lstsq", "matmul",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "pinverse", "qr",
+    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
+]  # fmt: skip

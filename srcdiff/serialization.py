@@ -1,7 +1,8 @@
 """`save` and `load`: tensors and plain containers of them, as one pickle.
 
-What `load` accepts by default (`weights_only=True`) is tensors, modules' state, numbers, text, and lists, tuples, dicts and sets
-of these: anything else in the file is refused before it runs. Files of PyTorch's own `save` are not read.
+What `load` accepts by default (`weights_only=True`) is tensors, modules' state, numbers, text, and lists, tuples,
+dicts and sets of these: anything else in the file is refused before it runs. Files of PyTorch's own `save` are not
+read.
 """
 
 from __future__ import annotations
@@ -59,13 +60,15 @@ class _Reader(pickle.Unpickler):
         if known or (module, name) in _CLASSES:
             return super().find_class(module, name)
         raise UnpicklingError(
-            f"Weights only load failed: the file contains {module}.{name}, which is not a tensor or plain data. If you trust "
+            f"Weights only load failed: the file contains {module}.{name}, which is not a tensor or "
+            "plain data. If you trust "
             "where the file comes from, load(..., weights_only=False) runs whatever it contains."
         )
 
 
 def save(obj: Any, f: str | os.PathLike[str] | BinaryIO, pickle_protocol: int = 5) -> None:
-    """Write an object to a path or an open binary file. Tensors keep dtype, values and `requires_grad`, not the graph."""
+    """Write an object to a path or an open binary file. Tensors keep dtype, values and `requires_grad`, not the
+    graph."""
     if isinstance(f, (str, os.PathLike)):
         with open(f, "wb") as file:
             save(obj, file, pickle_protocol)
@@ -75,7 +78,11 @@ def save(obj: Any, f: str | os.PathLike[str] | BinaryIO, pickle_protocol: int = 
 
 
 def load(
-    f: str | os.PathLike[str] | BinaryIO, map_location: Any = None, *, weights_only: bool = True, mmap: bool | None = None
+    f: str | os.PathLike[str] | BinaryIO,
+    map_location: Any = None,
+    *,
+    weights_only: bool = True,
+    mmap: bool | None = None,
 ) -> Any:
     """Read what `save` wrote. `map_location` is accepted as PyTorch's programs pass it: everything is on the CPU."""
     if isinstance(f, (str, os.PathLike)):
@@ -90,5 +97,3 @@ def load(
         raise
     except (EOFError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise UnpicklingError(f"load: the file is damaged ({type(error).__name__}: {error})") from error
-
-

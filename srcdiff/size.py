@@ -1,4 +1,5 @@
-"""`Size`: a shape, as PyTorch has it: a tuple that knows its number of elements. `ElementCount`: that number, as both have it."""
+"""`Size`: a shape, as PyTorch has it: a tuple that knows its number of elements. `ElementCount`: that number, as both
+have it."""
 
 from __future__ import annotations
 

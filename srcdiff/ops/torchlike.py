@@ -1,8 +1,8 @@
 """Operations that PyTorch records as one node and NumPy has no function for, or has without a gradient.
 
 Those that are another primitive under PyTorch's label (`swap_axes`, `mv`, `masked_fill` ...) become that primitive in
-programs. `flat_*` are rounding and sign with the derivative 0, as PyTorch's functions have it; NumPy's functions of that
-name give results without a gradient.
+programs. `flat_*` are rounding and sign with the derivative 0, as PyTorch's functions have it; NumPy's functions of
+that name give results without a gradient.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _becomes(made: Any) -> FoldRule:
     return fold
 
 
-# ---------------------------------------------------------------------------------------------------- piecewise constant
+# -------------------------------------------------------------------------------------------------- piecewise constant
 
 
 def _flat(name: str, expr: str, label: str, params: str = "") -> Primitive:
@@ -52,7 +52,7 @@ flat_floor_divide = elementwise(
     along=[lambda t, out, x, y: where(False, t, 0.0), lambda t, out, x, y: where(False, t, 0.0)], label="Div",
 )  # fmt: skip
 
-# --------------------------------------------------------------------------------------------------------- transpositions
+# ------------------------------------------------------------------------------------------------------ transpositions
 
 
 def exchanged(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ flip_copy: Primitive = linear(
     infer=lambda x, *, axis: x, params="axis", label="Flip", fold=_becomes(lambda x, *, axis: flip(x, axis=axis)),
 )  # fmt: skip
 
-# --------------------------------------------------------------------------------------------------- products by their name
+# ---------------------------------------------------------------------------------------------- products by their name
 
 
 def _product(name: str, label: str, ranks: tuple[int, int], rules: list[Any]) -> Primitive:
@@ -112,7 +112,7 @@ bmm = _product(
     [lambda ct, out, x, y: matmul(ct, conj(swap(y))), lambda ct, out, x, y: matmul(conj(swap(x)), ct)],
 )  # fmt: skip
 
-# ------------------------------------------------------------------------------------------------------ picked elements
+# ----------------------------------------------------------------------------------------------------- picked elements
 
 
 def _picked_aval(x: Aval, indices: Aval, *, axis: int, label: str) -> Aval:
@@ -126,7 +126,7 @@ def _unpick(ct: Any, out: Any, x: Any, indices: Any, *, axis: int, label: str) -
     return scatter_along_axis(reshape(ct, shape=shape), reshape(indices, shape=shape), axis=axis, shape=x.shape)
 
 
-#: the elements at `indices` along an axis; indices may lack that axis. PyTorch's max, sort, topk ... with the node's label
+#: the elements at `indices` along an axis, as PyTorch's sort, topk ... select them, with the label of their node
 picked: Primitive = linear(
     "picked", "x indices", "np.take_along_axis(x, indices, axis)", _unpick, infer=_picked_aval, params="axis label",
     saves=["indices"], label_of=lambda params: str(params["label"]),
@@ -193,5 +193,3 @@ def take_within(x: Any, indices: Any, axis: int) -> Any:
 
 def _head(n: int) -> Any:
     return type(FULL)(None, n, None)
-
-

@@ -69,19 +69,20 @@ def searchsorted(
 ) -> Any:  # fmt: skip
     """Where values would have to be put in (each row of) an ordered sequence."""
     edges, x = np.asarray(value_of(lift(sorted_sequence))), np.asarray(value_of(lift(input)))
-    side = "right" if right or side == "right" else "left"
+    where: Any = "right" if right or side == "right" else "left"
     if sorter is not None:
         edges = np.take_along_axis(edges, value_of(sorter), -1)
     if edges.ndim == 1:
-        found = np.searchsorted(edges, x, side)
+        found = np.searchsorted(edges, x, where)
     else:
         if edges.shape[:-1] != x.shape[:-1]:
             raise AutogradError(
-                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+                "of boundaries "
                 "tensor and input value tensor must match"
             )
         rows = zip(edges.reshape(-1, edges.shape[-1]), x.reshape(-1, x.shape[-1]), strict=True)
-        found = np.array([np.searchsorted(e, v, side) for e, v in rows]).reshape(x.shape)
+        found = np.array([np.searchsorted(e, v, where) for e, v in rows]).reshape(x.shape)
     return result(np.asarray(found, np.int32 if out_int32 else np.int64), sorted_sequence, input)
 
 
@@ -96,7 +97,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return result(found, elements, test_elements)
 
 
-# ---------------------------------------------------------------------------------------------------------------- facts
+# --------------------------------------------------------------------------------------------------------------- facts
 
 
 def is_tensor(obj: Any) -> bool:

@@ -1,4 +1,5 @@
-"""Selecting, replacing and adding elements by index. What writes gives a new tensor (methods ending in _ are elsewhere)."""
+"""Selecting, replacing and adding elements by index. What writes gives a new tensor (methods ending in _ are
+elsewhere)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from srcdiff.errors import AutogradError
 from srcdiff.functions.indexing import index_of
-from srcdiff.index import FULL, Dynamic, Index, Slice, at
+from srcdiff.index import FULL, Index, Slice, at
 from srcdiff.ops import elementwise as el
 from srcdiff.ops import indexing as ops
 from srcdiff.ops import shaping
@@ -29,7 +30,7 @@ from srcdiff.torchlike.support import (
     value_of,
 )
 
-# ------------------------------------------------------------------------------------------------------------ selecting
+# ----------------------------------------------------------------------------------------------------------- selecting
 
 
 @numpy_keywords
@@ -66,11 +67,12 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
                 f"Size does not match at dimension {k} expected index {list(places.shape)} to be no larger than self "
                 f"{list(x.shape)} apart from dimension {axis}"
             )
-    _gather_bounds(places, x.shape[axis], axis)
+    check_places(places, x.shape[axis], axis)
     return tl.take_within(x, places, axis)
 
 
-def _gather_bounds(places: Any, n: int, axis: int) -> None:
+def check_places(places: Any, n: int, axis: int) -> None:
+    """AutogradError if a position along an axis is out of bounds."""
     value = value_of(places)
     if np.size(value):
         for wrong in (np.min(value), np.max(value)):
@@ -97,13 +99,14 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
         *(tuple(1 if k == axis else n for k, n in enumerate(shape)) for shape in (x.shape, places.shape))
     )
     x, places = (
-        broadcast_to(a, shape=wanted) if a.shape != (wanted := _but(common, axis, a.shape[axis])) else a
+        broadcast_to(a, shape=wanted) if a.shape != (wanted := but_axis(common, axis, a.shape[axis])) else a
         for a in (x, places)
     )
     return ops.take_along_axis(x, places, axis=axis)
 
 
-def _but(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+def but_axis(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    """The shape with another length along one axis."""
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
@@ -137,7 +140,7 @@ def argwhere(input: Any) -> Any:
     return nonzero(input)
 
 
-# ------------------------------------------------------------------------------------------------------------ replacing
+# ----------------------------------------------------------------------------------------------------------- replacing
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
@@ -215,7 +218,9 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """Values put (or added) at positions of the flattened tensor."""
     x = arrayed(input)
-    made = index_put(ravel(x), (ravel(integer_index(index, "put")),), ravel(in_dtype(arrayed(source), x.dtype)), accumulate)
+    made = index_put(
+        ravel(x), (ravel(integer_index(index, "put")),), ravel(in_dtype(arrayed(source), x.dtype)), accumulate
+    )
     return reshape(made, shape=x.shape)
 
 
@@ -244,127 +249,3 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     placed = shaping.diagonal_scatter(in_dtype(arrayed(src), x.dtype), **spot)
     ones = shaping.diagonal_scatter(np.ones(np.shape(value_of(src)), bool), **spot)
     return el.where(ones, placed, x)
-
-
-# --------------------------------------------------------------------------------------------------- along a dimension
-
-
-def _scatter_operands(x: Any, dim: int, index: Any, src: Any, name: str) -> tuple[int, Any, Any]:
-    """The axis, the positions, and the part of `src` that they use."""
-    places = integer_index(index, name)
-    axis = one_dim(dim, x.ndim)
-    if places.ndim != x.ndim:
-        raise AutogradError(f"{name}: Index tensor must have the same number of dimensions as self tensor")
-    _gather_bounds(places, x.shape[axis], axis)
-    if isinstance(src, (bool, int, float, complex)):
-        return axis, places, x.dtype.type(src) if x.dtype.kind not in "fc" else src
-    src = arrayed(src)
-    if src.dtype != x.dtype:
-        raise AutogradError(f"{name}(): Expected self.dtype to be equal to src.dtype")
-    if src.shape != places.shape:
-        if src.ndim != places.ndim or any(m > n for n, m in zip(src.shape, places.shape, strict=True)):
-            raise AutogradError(f"Expected index {list(places.shape)} to be no larger than src {list(src.shape)}")
-        parts = tuple(Slice(None, m, None) for m in places.shape)
-        src = ops.getitem(src, index=Index(parts, len(parts) > 1))
-    return axis, places, src
-
-
-def _open_grid(places: Any, axis: int) -> tuple[Index, tuple[Any, ...]]:
-    """The index that reads along an axis, whose other positions are those of `places` itself."""
-    grid: list[Any] = list(np.ix_(*map(range, places.shape)))
-    grid[axis] = value_of(places)
-    return Index(tuple(map(Dynamic, range(len(grid)))), len(grid) > 1, False), tuple(grid)
-
-
-@numpy_keywords
-def scatter(
-    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
-) -> Any:  # fmt: skip
-    """Values put along a dimension: `out[index[i][j]][j] = src[i][j]` for dim 0, and so on."""
-    x = arrayed(input)
-    given = value if src is None else src
-    if reduce is not None:
-        if reduce not in ("add", "multiply"):
-            raise AutogradError("reduce argument must be either add or multiply.")
-        given = given if hasattr(given, "shape") else np.full(np.shape(value_of(index)), given, x.dtype)
-        return scatter_reduce(x, dim, index, given, "sum" if reduce == "add" else "prod")
-    axis, places, v = _scatter_operands(x, dim, index, given, "scatter")
-    if not x.ndim:
-        return reshape(scatter(at_least_1d(x), 0, at_least_1d(places), reshape(lift(v), shape=(1,))), shape=())
-    if _but(places.shape, axis, 0) == _but(x.shape, axis, 0):
-        return ops.set_along_axis(x, places, v, axis=axis)
-    static, grid = _open_grid(places, axis)
-    return relabel(ops.index_set(x, v, *grid, index=static), "Scatter")
-
-
-@numpy_keywords
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """Values added along a dimension; repeated positions add up."""
-    x = arrayed(input)
-    axis, places, v = _scatter_operands(x, dim, index, src, "scatter_add")
-    return tl.scatter_add(x, places, v, axis=axis)
-
-
-@numpy_keywords
-def scatter_reduce(
-    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> Any:  # fmt: skip
-    """Values combined along a dimension by "sum", "mean", "prod", "amax" or "amin" with each other and with `input`."""
-    x = arrayed(input)
-    axis, places, v = _scatter_operands(x, dim, index, src, "scatter_reduce")
-    ones = np.ones(places.shape, x.dtype)
-    hit = tl.scatter_add(np.zeros(x.shape, x.dtype), value_of(places), ones, axis=axis)
-    if reduce in ("sum", "mean"):
-        start = x if include_self else el.where(el.greater(hit, 0), 0.0 if x.dtype.kind in "fc" else x.dtype.type(0), x)
-        total = tl.scatter_add(start, places, v, axis=axis)
-        if reduce == "sum":
-            return total
-        count = np.maximum(hit + include_self, 1).astype(x.dtype)
-        return total / count if x.dtype.kind in "fc" else el.floor_divide(total, count)
-    static, grid = _open_grid(places, axis)
-    if reduce in ("amax", "amin"):
-        return _scatter_extreme(x, v, static, grid, reduce, include_self, hit)
-    if reduce != "prod":
-        raise AutogradError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
-    return _scatter_product(x, v, static, grid, include_self, hit)
-
-
-def _scatter_extreme(x: Any, v: Any, static: Index, grid: Any, reduce: str, include_self: bool, hit: Any) -> Any:
-    """The value is found without gradient; what ties with it then shares it evenly, as PyTorch does."""
-    ufunc = np.maximum if reduce == "amax" else np.minimum
-    low = np.array(-np.inf if reduce == "amax" else np.inf) if x.dtype.kind == "f" else np.array(
-        getattr(np.iinfo(x.dtype), "min" if reduce == "amax" else "max")
-    )  # fmt: skip
-    values, index = np.array(value_of(x)), static(*grid)
-    if not include_self:
-        values = np.where(hit > 0, low.astype(x.dtype), values)
-    best = values.copy()
-    ufunc.at(best, index, value_of(v))
-    from_self = (value_of(x) == best) & ((hit == 0) | include_self)
-    from_src = value_of(v) == best[index]
-    count = np.array(from_self, x.dtype)
-    np.add.at(count, index, from_src.astype(x.dtype))
-    count = np.maximum(count, 1)
-    mine = el.where(from_self, x, x.dtype.type(0))
-    theirs = el.where(from_src, v, v.dtype.type(0))
-    total = ops.index_add(mine, theirs, *grid, index=static, unique=False)
-    return total / count if x.dtype.kind in "fc" else el.floor_divide(total, count)
-
-
-def _scatter_product(x: Any, v: Any, static: Index, grid: Any, include_self: bool, hit: Any) -> Any:
-    """The entries that meet in one element are multiplied one round after another, so that zeros differentiate."""
-    made = x if include_self else el.where(hit > 0, x.dtype.type(1), x)
-    shape = np.broadcast_shapes(*(np.shape(g) for g in grid))
-    flat = np.ravel_multi_index([np.broadcast_to(g, shape).ravel() for g in grid], x.shape)
-    order = np.argsort(flat, kind="stable")
-    sorted_flat = flat[order]
-    first = np.concatenate([[True], sorted_flat[1:] != sorted_flat[:-1]]) if flat.size else np.zeros(0, bool)
-    turn = np.empty(flat.size, int)
-    turn[order] = np.arange(flat.size) - np.maximum.accumulate(np.where(first, np.arange(flat.size), 0))
-    made, values = ravel(made), ravel(v)
-    for k in range(int(turn.max(initial=-1)) + 1):
-        now = np.flatnonzero(turn == k)
-        spot = Index((Dynamic(0),), False, True)
-        product = ops.getitem(made, flat[now], index=spot) * ops.getitem(values, now, index=spot)
-        made = ops.index_set(made, product, flat[now], index=spot)
-    return reshape(made, shape=x.shape)

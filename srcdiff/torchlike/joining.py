@@ -15,7 +15,7 @@ from srcdiff.tape.value import TensorBase
 from srcdiff.torchlike.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from srcdiff.torchlike.support import arrayed, numpy_keywords, one_dim, value_of
 
-# -------------------------------------------------------------------------------------------------------------- joining
+# ------------------------------------------------------------------------------------------------------------- joining
 
 
 @numpy_keywords
@@ -56,7 +56,8 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     for k, x in enumerate(xs):
         if x.shape != xs[0].shape:
             raise AutogradError(
-                f"stack expects each tensor to be equal size, but got {list(xs[0].shape)} at entry 0 and {list(x.shape)} at "
+                f"stack expects each tensor to be equal size, but got {list(xs[0].shape)} at entry 0 and "
+                f"{list(x.shape)} at "
                 f"entry {k}"
             )
     return ops.stack(*xs, axis=one_dim(dim, xs[0].ndim + 1))
@@ -132,7 +133,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return reshape(tl.index_select(x, rows.ravel(), axis=0), shape=rows.shape)
 
 
-# ------------------------------------------------------------------------------------------------------------ splitting
+# ----------------------------------------------------------------------------------------------------------- splitting
 
 
 def _cut(x: Any, cuts: tuple[int, ...], axis: int) -> tuple[Any, ...]:
@@ -151,7 +152,8 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, 
         lengths = tuple(map(int, split_size_or_sections))
         if sum(lengths) != n or any(m < 0 for m in lengths):
             raise AutogradError(
-                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {axis}), "
+                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
+                f"dimension {axis}), "
                 f"but got split_sizes={list(lengths)}"
             )
         return _cut(x, tuple(itertools.accumulate(lengths))[:-1], axis)
@@ -205,7 +207,8 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
 def _even_split(x: Any, sections: Any, dim: int) -> tuple[Any, ...]:
     if isinstance(sections, int) and x.shape[dim] % sections:
         raise AutogradError(
-            f"attempting to split along dimension {dim}, but the size of the dimension {x.shape[dim]} is not divisible by "
+            f"attempting to split along dimension {dim}, but the size of the dimension {x.shape[dim]} "
+            "is not divisible by "
             f"the split_size {sections}!"
         )
     return tensor_split(x, sections, dim)

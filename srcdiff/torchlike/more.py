@@ -16,7 +16,7 @@ from srcdiff.ops import shaping as ops
 from srcdiff.ops.indexing import take_at
 from srcdiff.ops.structural import imag_part, real_part
 from srcdiff.special import multigammaln
-from srcdiff.torchlike import joining, parts, pointwise, products, reductions, shaping
+from srcdiff.torchlike import joining, parts, pointwise, products, running, shaping
 from srcdiff.torchlike.support import arrayed, numpy_keywords, one_dim, result, value_of
 
 clip = pointwise.clamp
@@ -26,7 +26,7 @@ moveaxis = shaping.movedim
 swapaxes = swapdims = shaping.transpose
 subtract = pointwise.sub
 divide = true_divide = pointwise.div
-trapz = reductions.trapezoid
+trapz = running.trapezoid
 mvlgamma = multigammaln
 row_stack = joining.vstack
 

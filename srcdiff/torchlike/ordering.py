@@ -1,7 +1,7 @@
 """Largest, sorted, middle: what depends on the order of elements. The gradient goes to the elements that were chosen.
 
-Functions with a dimension give values and indices; equal elements are found at their first position, sorting is stable, NaN
-counts as larger than any number.
+Functions with a dimension give values and indices; equal elements are found at their first position, sorting is
+stable, NaN counts as larger than any number.
 """
 
 from __future__ import annotations
@@ -37,23 +37,29 @@ def _chosen(input: Any, dim: Any, keepdim: bool, label: str, find: Any, named: A
     if not x.ndim:
         return named(copy(x), result(np.zeros((), np.int64), x))
     if not x.shape[axis]:
-        raise IndexError(f"{named.__name__.removesuffix('_result')}(): Expected reduction dim {axis} to have non-zero size.")
+        raise IndexError(
+            f"{named.__name__.removesuffix('_result')}(): Expected reduction dim {axis} to have non-zero size."
+        )
     return named(*_pick(x, find(np.asarray(value_of(x)), axis), axis, keepdim, label))
 
 
-# -------------------------------------------------------------------------------------------------- largest and smallest
+# ------------------------------------------------------------------------------------------------ largest and smallest
 
 
 @numpy_keywords
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with a dimension, values and indices; with another tensor, the larger of each pair."""
-    return _extreme(input, dim, keepdim, other, "Max", reductions.max_, selection.maximum, np.argmax, support.max_result)
+    return _extreme(
+        input, dim, keepdim, other, "Max", reductions.max_, selection.maximum, np.argmax, support.max_result
+    )
 
 
 @numpy_keywords
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with a dimension, values and indices; with another tensor, the smaller of each pair."""
-    return _extreme(input, dim, keepdim, other, "Min", reductions.min_, selection.minimum, np.argmin, support.min_result)
+    return _extreme(
+        input, dim, keepdim, other, "Min", reductions.min_, selection.minimum, np.argmin, support.min_result
+    )
 
 
 def _extreme(
@@ -65,7 +71,8 @@ def _extreme(
         x = arrayed(input)
         if not np.size(value_of(x)):
             raise AutogradError(
-                f"{label.lower()}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                f"{label.lower()}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                "the reduction "
                 "dim with the 'dim' argument."
             )
         return reduce(x, axis=None, keepdims=False)
@@ -165,13 +172,17 @@ def _median(input: Any, dim: Any, keepdim: bool, skip_nan: bool, label: str, nam
 @numpy_keywords
 def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle element, the lower of two; with a dimension, values and indices."""
-    return _median(input, dim, keepdim, False, "=MedianBackward1" if dim is not None else "Median", support.median_result)
+    return _median(
+        input, dim, keepdim, False, "=MedianBackward1" if dim is not None else "Median", support.median_result
+    )
 
 
 @numpy_keywords
 def nanmedian(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle of what is not NaN, the lower of two; with a dimension, values and indices."""
-    return _median(input, dim, keepdim, True, "=NanmedianBackward1" if dim is not None else "Nanmedian", support.nanmedian_result)
+    return _median(
+        input, dim, keepdim, True, "=NanmedianBackward1" if dim is not None else "Nanmedian", support.nanmedian_result
+    )
 
 
 @numpy_keywords
@@ -200,15 +211,23 @@ def _interpolated(
         raise AutogradError("quantile() q values must be in the range [0, 1]")
     ordered = sort(x, axis)[0]
     missing = np.isnan(value_of(x))
-    count = x.shape[axis] - (np.count_nonzero(missing, axis, keepdims=True) if skip_nan else np.zeros(_one(x.shape, axis), int))
+    count = x.shape[axis] - (
+        np.count_nonzero(missing, axis, keepdims=True) if skip_nan else np.zeros(_one(x.shape, axis), int)
+    )
     moved = levels.reshape(-1, *(1,) * x.ndim)
     rank = moved * np.maximum(count - 1, 0)
     low, high = np.floor(rank), np.ceil(rank)
-    weight = {"linear": rank - low, "lower": 0.0 * rank, "higher": np.ceil(rank - low), "midpoint": np.where(low == high, 0.0, 0.5),
-              "nearest": np.rint(rank) - low}.get(interpolation)  # fmt: skip
+    weight = {
+        "linear": rank - low,
+        "lower": 0.0 * rank,
+        "higher": np.ceil(rank - low),
+        "midpoint": np.where(low == high, 0.0, 0.5),
+        "nearest": np.rint(rank) - low,
+    }.get(interpolation)
     if weight is None:
         raise AutogradError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
+            f"got {interpolation}"
         )
     rows = []
     for k in range(moved.shape[0]):
@@ -236,7 +255,7 @@ def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, i
     return _interpolated(input, q, dim, keepdim, interpolation, True)
 
 
-# -------------------------------------------------------------------------------------------------------------- running
+# ------------------------------------------------------------------------------------------------------------- running
 
 
 def _running(input: Any, dim: Any, ufunc: Any, label: str, named: Any) -> Any:

@@ -16,7 +16,7 @@ from srcdiff.ops.indexing import getitem
 from srcdiff.torchlike.shaping import ravel, transpose
 from srcdiff.torchlike.support import arrayed, as_sizes, at_least_1d, lift, one_dim, result, value_of
 
-# ------------------------------------------------------------------------------------------------------------------ parts
+# --------------------------------------------------------------------------------------------------------------- parts
 
 
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
@@ -109,7 +109,7 @@ def trace(input: Any) -> Any:
     return ops.trace(x, offset=0, axis1=0, axis2=1)
 
 
-# -------------------------------------------------------------------------------------------------------- elements' order
+# ----------------------------------------------------------------------------------------------------- elements' order
 
 
 def flip(input: Any, *dims: Any) -> Any:
@@ -154,7 +154,7 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     return transpose(flip(x, second), first, second) if turns == 1 else flip(transpose(x, first, second), second)
 
 
-# ------------------------------------------------------------------------------------------------------------------ copies
+# -------------------------------------------------------------------------------------------------------------- copies
 
 
 def tile(input: Any, *dims: Any) -> Any:

@@ -13,7 +13,7 @@ from srcdiff.ops import torchlike as ops
 from srcdiff.ops.structural import cast, imag_part, real_part
 from srcdiff.torchlike.support import lift, result, value_of
 
-# ------------------------------------------------------------------------------------------------------------ arithmetic
+# ---------------------------------------------------------------------------------------------------------- arithmetic
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -42,7 +42,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         dtypes = [x.dtype for x in (lift(input), lift(other)) if hasattr(x, "dtype")]
         integral = all(d.kind in "iu" for d in dtypes) and not any(isinstance(x, float) for x in (input, other))
         return cast(quotient, dtype=np.result_type(*dtypes)) if integral else quotient
-    raise AutogradError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    raise AutogradError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+    )
 
 
 def round(input: Any, *, decimals: int = 0) -> Any:
@@ -65,7 +67,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return el.add(lift(input), el.mul(el.sub(lift(end), lift(input)), lift(weight)))
 
 
-# -------------------------------------------------------------------------------------------------------- within bounds
+# ------------------------------------------------------------------------------------------------------- within bounds
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
@@ -98,7 +100,7 @@ def nan_to_num(input: Any, nan: float = 0.0, posinf: float | None = None, neginf
     return selection.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
-# ------------------------------------------------------------------------------------------------------ complex numbers
+# ----------------------------------------------------------------------------------------------------- complex numbers
 
 
 def real(input: Any) -> Any:
@@ -138,7 +140,9 @@ def complex(real: Any, imag: Any) -> Any:
     """real + i imag."""
     re, im = lift(real), lift(imag)
     if re.dtype != im.dtype or re.dtype.kind != "f":
-        raise AutogradError(f"Expected both inputs to be Half, Float or Double tensors but got {re.dtype} and {im.dtype}")
+        raise AutogradError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {re.dtype} and {im.dtype}"
+        )
     return el.add(re, el.mul(im, 1j))
 
 
@@ -163,7 +167,7 @@ def is_signed(input: Any) -> bool:
     return bool(input.dtype.kind in "ifc")
 
 
-# ---------------------------------------------------------------------------------------------------------------- others
+# -------------------------------------------------------------------------------------------------------------- others
 
 
 def logit(input: Any, eps: float | None = None) -> Any:
@@ -222,7 +226,9 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         return tuple(np.nonzero(c))
     if c.dtype != bool:
         if c.dtype != np.uint8:
-            raise AutogradError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {c.dtype}")
+            raise AutogradError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {c.dtype}"
+            )
         c = el.not_equal(c, 0)
     return el.where(c, lift(input), lift(other))
 

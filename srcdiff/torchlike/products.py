@@ -13,7 +13,7 @@ from srcdiff.ops import linalg as ops
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.reductions import sum as sum_op
 from srcdiff.ops.structural import reshape, transpose
-from srcdiff.torchlike.reductions import p_norm
+from srcdiff.torchlike.norms import p_norm
 from srcdiff.torchlike.shaping import broadcast_shapes
 from srcdiff.torchlike.support import arrayed, lift, one_dim
 
@@ -80,7 +80,8 @@ def dot(input: Any, tensor: Any) -> Any:
         raise AutogradError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
     if x.shape != y.shape:
         raise AutogradError(
-            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same number of "
+            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have "
+            "the same number of "
             f"elements, but got {x.shape[0]} and {y.shape[0]} elements respectively"
         )
     return tl.dot(x, y)
@@ -135,7 +136,9 @@ def cross_along(x: Any, y: Any, dim: int) -> Any:
     axis = one_dim(dim, ndim)
     x, y = (v if v.ndim == ndim else reshape(v, shape=(*(1,) * (ndim - v.ndim), *v.shape)) for v in (x, y))
     if x.shape[axis] != 3 or y.shape[axis] != 3:
-        raise AutogradError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[axis]} and {y.shape[axis]}")
+        raise AutogradError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[axis]} and {y.shape[axis]}"
+        )
     if axis == ndim - 1:
         return ops.cross(x, y)
     order = (*(k for k in range(ndim) if k != axis), axis)
@@ -206,7 +209,7 @@ def chain_matmul(*matrices: Any) -> Any:
     return FUNCTIONS[np.linalg.multi_dot](list(map(lift, matrices)))
 
 
-# ------------------------------------------------------------------------------------------------------------ distances
+# ----------------------------------------------------------------------------------------------------------- distances
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:

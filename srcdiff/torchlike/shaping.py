@@ -21,7 +21,7 @@ from srcdiff.torchlike.support import (
     value_of,
 )
 
-# ------------------------------------------------------------------------------------------------------------ reshaping
+# ----------------------------------------------------------------------------------------------------------- reshaping
 
 
 def resolved(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -32,7 +32,8 @@ def resolved(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
             raise AutogradError("only one dimension can be inferred")
         if rest == 0 and size == 0:
             raise AutogradError(
-                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
+                "dimension size -1 "
                 "can be any value and is ambiguous"
             )
         if rest and size % rest == 0:
@@ -92,7 +93,7 @@ def ravel(input: Any) -> Any:
     return x if x.ndim == 1 else structural.reshape(x, shape=(math.prod(x.shape),))
 
 
-# ------------------------------------------------------------------------------------------------ dimensions of length 1
+# ---------------------------------------------------------------------------------------------- dimensions of length 1
 
 
 @numpy_keywords
@@ -138,7 +139,7 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
     return tuple(function(arrayed(x)) for x in given)
 
 
-# --------------------------------------------------------------------------------------------------------- dimensions' order
+# --------------------------------------------------------------------------------------------------- dimensions' order
 
 
 def permute(input: Any, *dims: Any) -> Any:
@@ -191,7 +192,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     return structural.transpose(x, axes=tuple(order))
 
 
-# ------------------------------------------------------------------------------------------------------------- expanding
+# ----------------------------------------------------------------------------------------------------------- expanding
 
 
 def expand(input: Any, *sizes: Any) -> Any:
@@ -213,7 +214,8 @@ def expand(input: Any, *sizes: Any) -> Any:
             )
         if n not in (-1, have) and have != 1:
             raise AutogradError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension "
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at "
+                "non-singleton dimension "
                 f"{k}.  Target sizes: {list(shape)}.  Tensor sizes: {list(x.shape)}"
             )
         target.append(have if n == -1 else n)

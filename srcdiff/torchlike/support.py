@@ -38,7 +38,7 @@ def one_dim(dim: Any, ndim: int) -> int:
         raise DimensionError(
             f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})"
         )
-    return dim % bound
+    return int(dim % bound)
 
 
 def many_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
@@ -132,11 +132,11 @@ def numpy_keywords(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-# -------------------------------------------------------------------------------------------------------- named results
+# ------------------------------------------------------------------------------------------------------- named results
 
 
 def _named(name: str, fields: str) -> Any:
-    return namedtuple(name, fields, module="srcdiff.torchlike.support")  # type: ignore[misc]
+    return namedtuple(name, fields, module="srcdiff.torchlike.support")
 
 
 max_result = _named("max_result", "values indices")
