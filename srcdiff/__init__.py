@@ -104,19 +104,6 @@ from srcdiff.legacy import (
     LongTensor,
     ShortTensor,
 )
-from srcdiff.linalg import (
-    cholesky,
-    cholesky_inverse,
-    cholesky_solve,
-    det,
-    inverse,
-    logdet,
-    matrix_exp,
-    matrix_power,
-    pinverse,
-    qr,
-    slogdet,
-)
 from srcdiff.nn.functional import (
     adaptive_avg_pool1d,
     alpha_dropout,
@@ -308,6 +295,19 @@ from srcdiff.torchlike.joining import (
     unbind,
     vsplit,
     vstack,
+)
+from srcdiff.torchlike.linalg import (
+    cholesky,
+    cholesky_inverse,
+    cholesky_solve,
+    det,
+    inverse,
+    logdet,
+    matrix_exp,
+    matrix_power,
+    pinverse,
+    qr,
+    slogdet,
 )
 from srcdiff.torchlike.more import (
     clip,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff import creation, creation_like, linalg, special
+from srcdiff import creation, creation_like
 from srcdiff.device import check_device
 from srcdiff.errors import AutogradError
 from srcdiff.ops import shaping as shaping_ops
@@ -22,6 +22,7 @@ from srcdiff.torchlike import (
     elementary,
     indexing,
     joining,
+    linalg,
     more,
     norms,
     ordering,
@@ -32,6 +33,7 @@ from srcdiff.torchlike import (
     running,
     scattering,
     shaping,
+    special,
 )
 from srcdiff.torchlike.support import result
 

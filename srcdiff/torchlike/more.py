@@ -8,15 +8,15 @@ import numpy as np
 
 from srcdiff.errors import AutogradError
 from srcdiff.functions.dispatch import FUNCTIONS
-from srcdiff.linalg import svd as linalg_svd
-from srcdiff.linalg import vander as linalg_vander
 from srcdiff.ops import elementwise as el
 from srcdiff.ops import linalg as linalg_ops
 from srcdiff.ops import shaping as ops
 from srcdiff.ops.indexing import take_at
 from srcdiff.ops.structural import imag_part, real_part
-from srcdiff.special import multigammaln
 from srcdiff.torchlike import joining, parts, pointwise, products, running, shaping
+from srcdiff.torchlike.linalg import svd as linalg_svd
+from srcdiff.torchlike.linalg import vander as linalg_vander
+from srcdiff.torchlike.special import multigammaln
 from srcdiff.torchlike.support import arrayed, numpy_keywords, one_dim, result, value_of
 
 clip = pointwise.clamp
