@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from srcdiff.autograd import graph
 from srcdiff.autograd.backward import GradientEdge, backward, grad
+from srcdiff.autograd.function import Function
 from srcdiff.autograd.modes import (
     detect_anomaly,
     enable_grad,
@@ -15,12 +17,14 @@ from srcdiff.autograd.modes import (
 from srcdiff.autograd.variable import Variable
 
 __all__ = [
+    "Function",
     "GradientEdge",
     "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",
     "grad",
+    "graph",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",

@@ -18,7 +18,7 @@ from srcdiff.errors import AutogradError
 from srcdiff.onestep import COMPILE_AFTER, step_of
 from srcdiff.ops.elementwise import div
 from srcdiff.tape.lower import collect, edge_node, leading_to
-from srcdiff.tape.modes import modes
+from srcdiff.tape.modes import Run, modes
 from srcdiff.tape.node import FREED_MESSAGE, AccumulateGrad, Edge, GradNode, MarkedSite
 from srcdiff.tape.site import Place, Site
 
@@ -35,8 +35,25 @@ def walk(
     """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of leaf
     node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
     """
-    if nodes is None:
-        nodes = collect(roots)
+    outer, run = modes.backward_run, Run()
+    modes.backward_run = run
+    try:
+        result = _walk(roots, cts, wanted, retain, create_graph, collect(roots) if nodes is None else nodes)
+    finally:
+        modes.backward_run = outer
+    for finish in run.at_end:
+        finish()
+    return result
+
+
+def _walk(
+    roots: Sequence[Edge],
+    cts: Sequence[Any],
+    wanted: Sequence[Edge] | None,
+    retain: bool,
+    create_graph: bool,
+    nodes: Sequence[GradNode],
+) -> tuple[list[Any], list[tuple[GradNode, Any]]]:
     needed = None if wanted is None else leading_to(nodes, wanted)
     captured: dict[tuple[int, int], Any] = {}
     targets = {} if wanted is None else {_key(edge): edge for edge in wanted if edge is not None}
@@ -72,7 +89,7 @@ def walk(
                 else:
                     before = pending.get(id(edge))
                     pending[id(edge)] = made if before is None else before + made
-            if not retain and site.keeps:
+            if not retain and (site.keeps or (node.apply is not None and node.saved)):
                 node.saved = None
     if wanted is None:
         return [], arriving

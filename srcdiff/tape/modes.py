@@ -27,12 +27,23 @@ class Modes(threading.local):
     mutation_allowed: bool = False
     #: where operations run by srcdiff itself (a backward under create_graph) belong
     place: Any = None
+    #: the backward pass that is walking the graph
+    backward_run: Any = None
 
     def update(self, **changes: Any) -> None:
         """Set modes, keeping `recording` in step."""
         for name, value in changes.items():
             setattr(self, name, value)
         self.recording = 0 if not self.grad else 2 if self.anomaly or self.pack_hooks else 1
+
+
+class Run:
+    """One backward pass over the nodes of a graph, and what is to be done when it is over."""
+
+    __slots__ = ("at_end",)
+
+    def __init__(self) -> None:
+        self.at_end: list[Callable[[], None]] = []
 
 
 modes = Modes()

@@ -292,6 +292,8 @@ def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], f
     """The same for any number of operands; `frame` is the caller's, or one closer to the user's code."""
     needed = False
     values = []
+    if prim.view and isinstance(operands[0], TensorBase) and not operands[0]._traced:
+        operands[0].materialise()  # or the view would share no memory with a result held as a NumPy scalar
     for o in operands:
         if isinstance(o, TensorBase):
             values.append(o._value)
