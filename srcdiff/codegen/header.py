@@ -9,13 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from textwrap import wrap
 
 from srcdiff.aval import Aval
 from srcdiff.core.program import Node, Program
 
+MOST_OF_A_KIND = 4
 _COLUMN = 64
 _WIDTH = 92
 
@@ -39,7 +42,7 @@ def docstring(header: Header, program: Program, names: Mapping[Node, str]) -> st
     lines = wrap(f"Gradients of {header.function}{where}{wrt}.", _WIDTH)
     rows = _row("inputs", header.inputs)
     saved = [(names[node], node.aval) for node in header.saved]
-    rows += _row("saved", saved, size(sum(aval.nbytes for _, aval in saved)) if saved else "")
+    rows += _row("saved", _runs(saved), size(sum(aval.nbytes for _, aval in saved)) if saved else "")
     results = []
     for k, out in enumerate(program.outputs):
         label = f"g_{header.wrt[k]}" if k < len(header.wrt) else f"output {k}"
@@ -47,6 +50,16 @@ def docstring(header: Header, program: Program, names: Mapping[Node, str]) -> st
     rows += _row("returns", results)
     rows += [line for note in header.notes for line in wrap(note, _WIDTH, subsequent_indent=" " * 9)]
     return "\n".join([*lines, "", *rows]) + "\n" if rows else "\n".join(lines)
+
+
+def _runs(values: Sequence[tuple[str, Aval]]) -> list[tuple[str, Aval]]:
+    """Many values in a row of one name and type, as loops leave them, given as the first and the last of them."""
+    runs = [list(run) for _, run in groupby(values, key=lambda value: (re.sub(r"_\d+$", "", value[0]), value[1]))]
+    short: list[tuple[str, Aval]] = []
+    for run in runs:
+        (first, aval), (last, _) = run[0], run[-1]
+        short += [(f"{first} ... {last}", aval)] if len(run) > MOST_OF_A_KIND else run
+    return short
 
 
 def listed(names: Iterable[str]) -> str:

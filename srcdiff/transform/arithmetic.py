@@ -96,21 +96,34 @@ def sign_into_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
 
 
 def negative_term(prim: Primitive, xs: Operands, params: Params) -> Node | None:
-    """x + y * -c -> x - y * c; x - y * -c -> x + y * c, and so for quotients and for factors -t instead of -c."""
+    """x + y * -c -> x - y * c; x - y * -c -> x + y * c; y * -c + x -> x - y * c; wherever in the product the sign is."""
     x, y = xs
-    if not (made_by(y, "mul") or made_by(y, "div")) or not is_inexact(x, y) or is_shared(y):
+    if not is_inexact(x, y):
         return None
-    first, second = y.operands
-    factor = number(second)
-    if factor is not None and factor < 0:
-        positive = _again(y, first, -factor)
-    elif made_by(first, "neg"):
-        positive = _again(y, first.operands[0], second)
-    elif made_by(second, "neg"):
-        positive = _again(y, first, second.operands[0])
-    else:
+    positive = _without_sign(y)
+    if positive is not None:
+        return (sub if prim is add else add)(x, positive)  # type: ignore[no-any-return]
+    positive = _without_sign(x) if prim is add else None
+    return None if positive is None else sub(y, positive)  # type: ignore[no-any-return]
+
+
+def _without_sign(product: Node, depth: int = 4) -> Node | None:
+    """The negative of a product or quotient that has a negative factor and is needed nowhere else."""
+    if not (made_by(product, "mul") or made_by(product, "div")) or is_shared(product) or not depth:
         return None
-    return (sub if prim is add else add)(x, positive)  # type: ignore[no-any-return]
+    first, second = product.operands
+    for place, factor in enumerate((first, second)):
+        value = number(factor)
+        bare: Any = None
+        if value is not None:
+            bare = -value if value < 0 else None
+        elif made_by(factor, "neg"):
+            bare = factor.operands[0]
+        elif is_array(factor) or is_scalar(product):
+            bare = _without_sign(factor, depth - 1)
+        if bare is not None:
+            return _again(product, bare, second) if place == 0 else _again(product, first, bare)
+    return None
 
 
 def twice(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -126,7 +139,7 @@ def merge_literals(prim: Primitive, xs: Operands, params: Params) -> Node | None
     if outer is None or not (made_by(x, "mul") or made_by(x, "div")) or not is_inexact(x, x.operands[0]):
         return None
     inner = number(x.operands[1])
-    if inner is None or not (is_scalar(x) or is_power_of_two(outer) or is_power_of_two(inner)):
+    if is_shared(x) or inner is None or not (is_scalar(x) or is_power_of_two(outer) or is_power_of_two(inner)):
         return None
     base = x.operands[0]
     if prim.name == x.prim.name:  # type: ignore[union-attr]

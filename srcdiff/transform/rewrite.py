@@ -3,8 +3,9 @@
     prepare    forward program -> the same values, formulas recognised whose derivative has a better form
     simplify   any program -> the same values to a few ulp, with fewer and smaller operations
 
-`simplify` guarantees: inputs, outputs and avals are unchanged; no identity of `REWRITES` applies to the result; its
-cost is linear in the number of operations. Each identity has a name, and can be switched off by it.
+`simplify` guarantees: inputs, outputs and avals are unchanged; each operation was tried with every identity of `REWRITES`
+once its operands were simple; the cost is linear in the number of operations. Each identity has a name, and can be
+switched off by it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def simplify(program: Program, without: Collection[str] = ()) -> Program:
     """The program in simplest form. `without` names rewrites that are left out, for hunting a bug; "factor" too."""
     rules = _rules_by_primitive(rewrite for rewrite in REWRITES if rewrite.name not in without)
     builder = _Simplifier(rules)
-    uses = Counter(operand for node in program.nodes() for operand in node.operands)
+    uses = Counter(operand for node in program.nodes() for operand in set(node.operands))
 
     def mark_shared(_: Builder, node: Node, operands: tuple[Node, ...]) -> None:
         builder.shared.update(new for old, new in zip(node.operands, operands, strict=True) if uses[old] > 1)

@@ -25,14 +25,14 @@ def run(program: Program, values: tuple[Any, ...], **options: Any) -> tuple[Any,
     return function(*values)  # type: ignore[no-any-return]
 
 
-def check(program: Program, **options: Any) -> None:
+def check(program: Program, tolerance: float = 0.0, **options: Any) -> None:
     """The function gives what the interpreter gives, and leaves its arguments alone."""
     values = inputs_of(program)
     given = tuple(np.array(value) for value in values)
     expected = interpret(program, values)
     for got, want in zip(run(program, given, **options), expected, strict=True):
-        assert np.asarray(got).dtype == np.asarray(want).dtype
-        np.testing.assert_array_equal(got, want, strict=True)
+        assert (np.shape(got), np.asarray(got).dtype) == (np.shape(want), np.asarray(want).dtype)
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
     for value, before in zip(given, values, strict=True):
         np.testing.assert_array_equal(value, before)
 
@@ -57,10 +57,11 @@ def test_code_keeps_the_dtype(program: Program) -> None:
 
 @given(programs())
 def test_reused_memory_changes_no_result(program: Program) -> None:
+    """But for rounding: the memory may have another order of axes, and so may a sum over it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emitter, "LARGE", 1)
         patch.setattr("srcdiff.codegen.statements.LARGE", 1)
-        check(program)
+        check(program, tolerance=1e-12)
 
 
 @given(programs(most=30))
