@@ -19,15 +19,17 @@ ROOT = Path(__file__).parents[1]
 
 #: The modules and packages of each layer; docs/architecture.md says what each is for.
 TABLE = {
-    0: "errors aval runtime runtime_arrays runtime_linalg runtime_math runtime_nn runtime_special index config usersource origin random",
+    0: "errors aval runtime runtime_arrays runtime_conv runtime_linalg runtime_math runtime_nn runtime_special index config "
+    "usersource origin random cuda device dtypes size",
     1: "core",
     2: "tape ops",
     3: "transform",
     4: "codegen",
     5: "compiler",
-    6: "printing functions inplace tensor tensor_methods",
-    7: "autograd api",
-    8: "numpy scipy func nn optim utils testing torchlike",
+    6: "printing functions inplace subscript conversion onestep ambiguity dispatch torchlike",
+    6.5: "replay",
+    7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods tensor",
+    8: "numpy scipy func nn optim utils testing linalg special legacy serialization",
     9: "__init__",
 }
 LAYERS = {name: layer for layer, names in TABLE.items() for name in names.split()}

@@ -31,7 +31,7 @@ from srcdiff.nn.activation import (
     Tanhshrink,
     Threshold,
 )
-from srcdiff.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from srcdiff.nn.containers import ModuleDict, ModuleList, Sequential
 from srcdiff.nn.convolution import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -45,20 +45,7 @@ from srcdiff.nn.convolution import (
     MaxPool1d,
     MaxPool2d,
 )
-from srcdiff.nn.layers import (
-    AlphaDropout,
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    Dropout,
-    Dropout1d,
-    Dropout2d,
-    Dropout3d,
-    Embedding,
-    GroupNorm,
-    LayerNorm,
-    RMSNorm,
-)
+from srcdiff.nn.layers import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, Embedding
 from srcdiff.nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
 from srcdiff.nn.loss import (
     BCELoss,
@@ -81,7 +68,9 @@ from srcdiff.nn.loss import (
     TripletMarginLoss,
 )
 from srcdiff.nn.module import Module
+from srcdiff.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, LayerNorm, RMSNorm
 from srcdiff.nn.parameter import Buffer, Parameter, UninitializedParameter
+from srcdiff.nn.parameter_containers import ParameterDict, ParameterList
 
 __all__ = [
     "CELU",

@@ -69,18 +69,20 @@ from srcdiff.nn.functional.layers import (
 from srcdiff.nn.functional.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
     cross_entropy,
     gaussian_nll_loss,
-    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
-    margin_ranking_loss,
     mse_loss,
     nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
+)
+from srcdiff.nn.functional.margins import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
     soft_margin_loss,
     triplet_margin_loss,
 )

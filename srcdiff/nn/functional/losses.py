@@ -10,12 +10,11 @@ import numpy as np
 
 from srcdiff.errors import ArgumentError, ShapeError
 from srcdiff.nn.functional.common import check_reduction, legacy_reduction, reduced
-from srcdiff.nn.functional.distances import cosine_similarity, pairwise_distance
 from srcdiff.ops import losses, neural
-from srcdiff.ops.elementwise import equal, greater, not_equal, where
+from srcdiff.ops.elementwise import greater, not_equal, where
 from srcdiff.ops.losses import Loss
 from srcdiff.ops.reductions import sum
-from srcdiff.ops.selection import clip, maximum, minimum
+from srcdiff.ops.selection import maximum
 from srcdiff.ops.structural import reshape
 from srcdiff.ops.transcendental import exp, log, logaddexp
 from srcdiff.size import Size
@@ -275,54 +274,3 @@ def _smoothed(input: Any, target: Any, weight: Any, axis: int, ignored: int, red
     elif reduction == "sum":
         even = sum(even, axis=None, keepdims=False)
     return (1.0 - smoothing) * hard + (smoothing / classes) * even
-
-
-# -------------------------------------------------------------------------------------------------------------- margins
-
-
-def hinge_embedding_loss(
-    input: Any, target: Any, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
-    """x where the target is 1, max(0, margin - x) where it is -1."""
-    far = where(equal(target, -1), maximum(margin - input, 0.0), 0.0)
-    return reduced(far + where(equal(target, 1), input, 0.0), legacy_reduction(size_average, reduce, reduction))
-
-
-def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """max(0, -y (x1 - x2) + margin)."""
-    each = clip(-target * (input1 - input2) + margin, 0.0, math.inf)
-    return reduced(each, legacy_reduction(size_average, reduce, reduction))
-
-
-def soft_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
-    """log(1 + exp(-y x))."""
-    return reduced(logaddexp(-target * input, 0.0), legacy_reduction(size_average, reduce, reduction))
-
-
-def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
-    cosine = cosine_similarity(input1, input2, dim=-1)
-    far = where(equal(target, -1), clip(cosine - margin, 0.0, math.inf), 0.0)
-    each = far + where(equal(target, 1), 1.0 - cosine, 0.0)
-    return reduced(each, legacy_reduction(size_average, reduce, reduction))
-
-
-def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
-    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """max(0, distance to the positive - distance to the negative + margin)."""
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = minimum(far, pairwise_distance(positive, negative, p, eps))
-    each = clip(near - far + margin, 0.0, math.inf)
-    return reduced(each, legacy_reduction(size_average, reduce, reduction))
