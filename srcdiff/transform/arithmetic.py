@@ -96,7 +96,7 @@ def sign_into_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
 
 
 def negative_term(prim: Primitive, xs: Operands, params: Params) -> Node | None:
-    """x + y * -c -> x - y * c; x - y * -c -> x + y * c; y * -c + x -> x - y * c; wherever in the product the sign is."""
+    """x + y * -c -> x - y * c; x - y * -c -> x + y * c; y * -c + x -> x - y * c; wherever in y the sign is."""
     x, y = xs
     if not is_inexact(x, y):
         return None
@@ -104,7 +104,7 @@ def negative_term(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     if positive is not None:
         return (sub if prim is add else add)(x, positive)  # type: ignore[no-any-return]
     positive = _without_sign(x) if prim is add else None
-    return None if positive is None else sub(y, positive)  # type: ignore[no-any-return]
+    return None if positive is None else sub(y, positive)
 
 
 def _without_sign(product: Node, depth: int = 4) -> Node | None:

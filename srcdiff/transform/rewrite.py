@@ -3,8 +3,8 @@
     prepare    forward program -> the same values, formulas recognised whose derivative has a better form
     simplify   any program -> the same values to a few ulp, with fewer and smaller operations
 
-`simplify` guarantees: inputs, outputs and avals are unchanged; each operation was tried with every identity of `REWRITES`
-once its operands were simple; the cost is linear in the number of operations. Each identity has a name, and can be
+`simplify` guarantees: inputs, outputs and avals are unchanged; each operation was tried with every identity of
+`REWRITES` once its operands were simple; the cost is linear in the number of operations. Each identity has a name, and can be
 switched off by it.
 """
 
