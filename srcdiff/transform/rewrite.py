@@ -4,8 +4,8 @@
     simplify   any program -> the same values to a few ulp, with fewer and smaller operations
 
 `simplify` guarantees: inputs, outputs and avals are unchanged; each operation was tried with every identity of
-`REWRITES` once its operands were simple; the cost is linear in the number of operations. Each identity has a name, and can be
-switched off by it.
+`REWRITES` once its operands were simple; the cost is linear in the number of operations. Each identity has a name, and
+can be switched off by it.
 """
 
 from __future__ import annotations
