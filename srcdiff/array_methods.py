@@ -17,6 +17,7 @@ from srcdiff.array_reductions import ArrayReductions, numpy_function
 from srcdiff.dispatch import call_function
 from srcdiff.dtypes import numpy_dtype
 from srcdiff.errors import DTypeError
+from srcdiff.flat import Flat
 from srcdiff.functions.dispatch import no_value
 from srcdiff.ops import shaping as shaping_ops
 from srcdiff.ops import torchlike as tl
@@ -209,6 +210,15 @@ class ArrayMethods(ArrayReductions):
         return numpy_function(np.argpartition, self, kth, axis=axis, kind=kind, order=order)
 
     # ---------------------------------------------------------------------------------------------- facts about memory
+
+    @property
+    def flat(self) -> Flat:
+        """The elements in order, by position."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
 
     @property
     def itemsize(self) -> int:

@@ -89,38 +89,40 @@ class ArrayReductions(TensorBase):
         return numpy_function(np.mean, self, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), where=where)
 
     def std(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = _unset, keepdims: Any = False, *,
-        where: Any = _unset, mean: Any = _unset, dim: Any = _unset, unbiased: Any = None, keepdim: bool = False,
-        correction: Any = _unset,
+        self, place: Any = None, /, dtype: Any = None, out: Any = None, ddof: Any = _unset, keepdims: Any = False, *,
+        axis: Any = _unset, where: Any = _unset, mean: Any = _unset, dim: Any = _unset, unbiased: Any = None,
+        keepdim: bool = False, correction: Any = _unset,
     ) -> Any:  # fmt: skip
         """The standard deviation, divided by n - ddof; ddof is 0 by default, as in NumPy."""
-        if _is_torch_spread(axis, dtype, dim, unbiased, keepdim, correction):
+        given = place if axis is _unset else axis
+        if _is_torch_spread(given, dtype, dim, unbiased, keepdim, correction):
             return torch_reductions.std(
-                self, *_torch_spread(axis, dtype, dim, unbiased), bool(keepdim or keepdims),
+                self, *_torch_spread(given, dtype, dim, unbiased), bool(keepdim or keepdims),
                 correction=None if correction is _unset else correction,
             )  # fmt: skip
-        if ddof is _unset and dtype is None and out is None and where is _unset and not keepdims and mean is _unset:
+        if axis is ddof is where is mean is _unset and dtype is None and out is None and not keepdims:
             ambiguous(self, "x.std()", "divides by n", "x.std(ddof=0) or np.std(x)", "x.std(correction=1)")
         return numpy_function(
-            np.std, self, axis=axis, dtype=dtype, out=out, ddof=0 if ddof is _unset else ddof, keepdims=bool(keepdims),
+            np.std, self, axis=given, dtype=dtype, out=out, ddof=0 if ddof is _unset else ddof, keepdims=bool(keepdims),
             where=where, mean=mean,
         )  # fmt: skip
 
     def var(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = _unset, keepdims: Any = False, *,
-        where: Any = _unset, mean: Any = _unset, dim: Any = _unset, unbiased: Any = None, keepdim: bool = False,
-        correction: Any = _unset,
+        self, place: Any = None, /, dtype: Any = None, out: Any = None, ddof: Any = _unset, keepdims: Any = False, *,
+        axis: Any = _unset, where: Any = _unset, mean: Any = _unset, dim: Any = _unset, unbiased: Any = None,
+        keepdim: bool = False, correction: Any = _unset,
     ) -> Any:  # fmt: skip
         """The variance, divided by n - ddof; ddof is 0 by default, as in NumPy."""
-        if _is_torch_spread(axis, dtype, dim, unbiased, keepdim, correction):
+        given = place if axis is _unset else axis
+        if _is_torch_spread(given, dtype, dim, unbiased, keepdim, correction):
             return torch_reductions.var(
-                self, *_torch_spread(axis, dtype, dim, unbiased), bool(keepdim or keepdims),
+                self, *_torch_spread(given, dtype, dim, unbiased), bool(keepdim or keepdims),
                 correction=None if correction is _unset else correction,
             )  # fmt: skip
-        if ddof is _unset and dtype is None and out is None and where is _unset and not keepdims and mean is _unset:
+        if axis is ddof is where is mean is _unset and dtype is None and out is None and not keepdims:
             ambiguous(self, "x.var()", "divides by n", "x.var(ddof=0) or np.var(x)", "x.var(correction=1)")
         return numpy_function(
-            np.var, self, axis=axis, dtype=dtype, out=out, ddof=0 if ddof is _unset else ddof, keepdims=bool(keepdims),
+            np.var, self, axis=given, dtype=dtype, out=out, ddof=0 if ddof is _unset else ddof, keepdims=bool(keepdims),
             where=where, mean=mean,
         )  # fmt: skip
 

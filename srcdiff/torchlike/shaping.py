@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import AutogradError, ShapeError
+from srcdiff.functions.shaping import contiguous
 from srcdiff.ops import shaping as ops
 from srcdiff.ops import structural
 from srcdiff.ops import torchlike as tl
@@ -24,14 +25,18 @@ from srcdiff.torchlike.support import (
 # ----------------------------------------------------------------------------------------------------------- reshaping
 
 
+class ReshapeError(ShapeError, AutogradError):
+    """A shape with another number of elements, or in which a length cannot be worked out."""
+
+
 def resolved(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """A shape with its -1 replaced. AutogradError (and ShapeError's text) as PyTorch where it does not fit."""
+    """A shape with its -1 replaced. ReshapeError where it does not fit."""
     if -1 in shape:
         rest = math.prod(n for n in shape if n != -1)
         if shape.count(-1) > 1:
-            raise AutogradError("only one dimension can be inferred")
+            raise ReshapeError("only one dimension can be inferred")
         if rest == 0 and size == 0:
-            raise AutogradError(
+            raise ReshapeError(
                 f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
                 "dimension size -1 "
                 "can be any value and is ambiguous"
@@ -41,8 +46,8 @@ def resolved(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     elif math.prod(shape) == size and all(n >= 0 for n in shape):
         return shape
     if any(n < -1 for n in shape):
-        raise AutogradError(f"invalid shape dimension {min(shape)}")
-    raise AutogradError(f"shape '{list(shape)}' is invalid for input of size {size}")
+        raise ReshapeError(f"invalid shape dimension {min(shape)}")
+    raise ReshapeError(f"shape '{list(shape)}' is invalid for input of size {size}")
 
 
 def reshape(input: Any, *shape: Any) -> Any:
@@ -90,7 +95,7 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
 def ravel(input: Any) -> Any:
     """All elements in one dimension."""
     x = arrayed(input)
-    return x if x.ndim == 1 else structural.reshape(x, shape=(math.prod(x.shape),))
+    return contiguous(x if x.ndim == 1 else structural.reshape(x, shape=(math.prod(x.shape),)))
 
 
 # ---------------------------------------------------------------------------------------------- dimensions of length 1
