@@ -96,7 +96,13 @@ def ravel(a: Any, order: str = "C") -> Any:
         strides = np.asarray(plain(a)).strides
         a = structural.transpose(a, axes=tuple(int(k) for k in np.argsort([-abs(s) for s in strides], kind="stable")))
         order = "C"
-    return reshape(a, prod(a.shape), order)
+    return contiguous(reshape(a, prod(a.shape), order))
+
+
+def contiguous(flat: Any) -> Any:
+    """A 1-d value in contiguous memory: what `ravel` promises and `reshape` does not."""
+    value = plain(flat)
+    return ops.copy(flat) if isinstance(value, np.ndarray) and not value.flags.c_contiguous else flat
 
 
 def _reshape_method(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
