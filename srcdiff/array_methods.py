@@ -23,7 +23,8 @@ from srcdiff.ops import shaping as shaping_ops
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.structural import cast, real_part, transpose
 from srcdiff.tape.record import plain
-from srcdiff.torchlike import ordering, parts, pointwise, products, shaping
+from srcdiff.tape.value import TensorBase
+from srcdiff.torchlike import indexing, ordering, parts, pointwise, products, shaping
 from srcdiff.torchlike.support import one_dim
 
 _unset: Any = no_value
@@ -162,6 +163,8 @@ class ArrayMethods(ArrayReductions):
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """Entries of an axis, or of the flattened array, at positions."""
+        if axis is None and out is None and mode == "raise" and isinstance(indices, TensorBase):
+            return indexing.take(self, indices)
         return numpy_function(np.take, self, indices, axis=axis, out=out, mode=mode)
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
