@@ -8,14 +8,13 @@ raises: where the source is missing, or is not what was compiled, the names are 
 from __future__ import annotations
 
 import ast
-import itertools
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
-from srcdiff.usersource import Source, source_of
+from srcdiff.usersource import Source, positions_of, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,12 @@ class Origin:
 
 def location(code: CodeType, lasti: int) -> tuple[str, int]:
     """File name without folders, and line."""
-    line = next((line for start, end, line in code.co_lines() if start <= lasti < end), None)
-    return os.path.basename(code.co_filename), line or code.co_firstlineno
+    return os.path.basename(code.co_filename), _position(code, lasti)[0] or code.co_firstlineno
+
+
+def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
+    positions, k = positions_of(code), max(lasti, 0) // 2
+    return positions[k] if k < len(positions) else (None, None, None, None)
 
 
 def where(code: CodeType, lasti: int) -> str:
@@ -60,7 +63,7 @@ def describe(code: CodeType, lasti: int) -> Origin:
 
 def _describe(code: CodeType, lasti: int, plain: Origin) -> Origin:
     source = source_of(code)
-    first, last, start, end = next(itertools.islice(code.co_positions(), max(lasti, 0) // 2, None))
+    first, last, start, end = _position(code, lasti)
     if source is None or first is None or last is None:
         return plain
     found = None

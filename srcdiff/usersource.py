@@ -14,9 +14,9 @@ import re
 import tokenize
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 Span: TypeAlias = tuple[int, int, int, int]  # first line, last line, first column, end column (in bytes of UTF-8)
 
@@ -80,25 +80,31 @@ class Source:
         return known
 
 
-class Sources:
-    """Sources by code object: found by identity (equal functions of two files are equal code), dropped when it dies."""
+T = TypeVar("T")
 
-    def __init__(self) -> None:
-        self._of: dict[int, tuple[weakref.ref[CodeType], Source | None]] = {}
+
+class PerCode(Generic[T]):
+    """What `make` gives for a code object, made once: found by identity (equal functions of two files are equal code), and
+    dropped when the code dies."""
+
+    def __init__(self, make: Callable[[CodeType], T]) -> None:
+        self._make = make
+        self._of: dict[int, tuple[weakref.ref[CodeType], T]] = {}
 
     def __len__(self) -> int:
         return len(self._of)
 
-    def __call__(self, code: CodeType) -> Source | None:
+    def __call__(self, code: CodeType) -> T:
         key = id(code)
         known = self._of.get(key)
         if known is None:
-            known = weakref.ref(code, lambda _: self._of.pop(key, None)), _parse(code)
+            known = weakref.ref(code, lambda _: self._of.pop(key, None)), self._make(code)
             self._of[key] = known
         return known[1]
 
 
-source_of = Sources()
+#: first and last line, first and end column of each instruction: decoded at once, since one alone takes as long
+positions_of = PerCode(lambda code: tuple(code.co_positions()))
 
 
 def _parse(code: CodeType) -> Source | None:
@@ -117,6 +123,9 @@ def _parse(code: CodeType) -> Source | None:
         return Source(_tree("".join(lines)), lines, code)
     except (SyntaxError, ValueError):
         return None
+
+
+source_of = PerCode(_parse)
 
 
 def _tree(text: str) -> ast.Module:
