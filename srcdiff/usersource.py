@@ -84,8 +84,8 @@ T = TypeVar("T")
 
 
 class PerCode(Generic[T]):
-    """What `make` gives for a code object, made once: found by identity (equal functions of two files are equal code), and
-    dropped when the code dies."""
+    """What `make` gives for a code object, made once: found by identity (equal functions of two files are equal code),
+    and dropped when the code dies."""
 
     def __init__(self, make: Callable[[CodeType], T]) -> None:
         self._make = make
