@@ -45,8 +45,10 @@ def static_key(index: Any) -> Any:
 def subscript(x: Any, index: Any) -> Any:
     """`x[index]` for a Tensor x, called from its `__getitem__`."""
     key = static_key(index)
-    if key is None or x._edge is None or not modes.recording:
-        return indexing.getitem(x, index)
+    if key is None or x._edge is None or not modes.recording or type(x._value) is not np.ndarray:
+        found = indexing.getitem(x, index)
+        # an element of an array that was made while tracing is a number, as it is for NumPy
+        return found._value if x._traced and x._edge is None and isinstance(found._value, np.generic) else found
     frame = _getframe(2)
     table = tables.get(id(frame.f_code))
     if table is None:

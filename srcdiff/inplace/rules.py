@@ -16,6 +16,7 @@ from srcdiff.origin import where
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import forbidden_view
 from srcdiff.tape.site import user_place
+from srcdiff.tape.storage import is_exported
 from srcdiff.tape.value import TensorBase
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -61,6 +62,12 @@ def guard(target: TensorBase, *operands: Any, through_view: bool = False) -> boo
     if not arriving and root._edge is None and not target._requires:
         return False
     if root._traced:
+        if arriving and is_exported(root):
+            raise GradientLostError(
+                f"a value that requires a gradient is written into memory that a plain array shares, at "
+                f"{where(*user_place(2))}: the array, made earlier by converting the written-to array, cannot hold a gradient; "
+                "convert a copy of it"
+            )
         return True
     if view is not None:
         if view.no_grad or view.multi:
@@ -73,7 +80,7 @@ def guard(target: TensorBase, *operands: Any, through_view: bool = False) -> boo
 
 
 def _check_memory(target: TensorBase, array: np.ndarray[Any, Any]) -> None:
-    if any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)):
+    if array.size and any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)):
         if not target._traced:
             raise WriteShapeError(_OVERLAP)
         raise ShapeError(
