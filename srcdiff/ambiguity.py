@@ -23,9 +23,8 @@ def ambiguous(x: TensorBase, call: str, done: str, numpy_spelling: str, torch_sp
     if x._traced:
         return
     warnings.warn(
-        f"{call} {done}, as NumPy has it; PyTorch means something else. Write {numpy_spelling} to "
-        "say that it is meant, or "
-        f"{torch_spelling} for PyTorch's meaning.",
+        f"{call} {done}, as NumPy has it; PyTorch means something else. Write {numpy_spelling} to say that it "
+        f"is meant, or {torch_spelling} for PyTorch's meaning.",
         AmbiguousName, stacklevel=3,
     )  # fmt: skip
 

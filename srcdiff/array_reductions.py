@@ -127,32 +127,34 @@ class ArrayReductions(TensorBase):
         )  # fmt: skip
 
     def max(
-        self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _unset, where: Any = _unset, *,
-        dim: Any = _unset, keepdim: Any = _unset, other: Any = None,
+        self, place: Any = None, /, out: Any = None, keepdims: Any = False, initial: Any = _unset,
+        where: Any = _unset, *, axis: Any = _unset, dim: Any = _unset, keepdim: Any = _unset, other: Any = None,
     ) -> Any:  # fmt: skip
         """The largest element along an axis (with `dim`, PyTorch's values and indices)."""
-        if dim is not _unset or keepdim is not _unset or other is not None or type(out) is bool or _is_array(axis):
+        given = place if axis is _unset else axis
+        if dim is not _unset or keepdim is not _unset or other is not None or type(out) is bool or _is_array(given):
             keep = out if type(out) is bool else keepdim is not _unset and keepdim
-            return ordering.max(self, axis if dim is _unset else dim, bool(keep), other=other)
-        if type(axis) is int and is_unpacked(caller()):
+            return ordering.max(self, given if dim is _unset else dim, bool(keep), other=other)
+        if type(place) is int and is_unpacked(caller()):
             ambiguous(self, "x.max(axis)", "gives the values alone", "x.max(axis=axis)", "x.max(dim=axis)")
-        if out is None and initial is _unset and where is _unset and axis != ():
-            return reductions.max_(self, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
-        return numpy_function(np.max, self, axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where)
+        if out is None and initial is _unset and where is _unset and given != ():
+            return reductions.max_(self, axis=many_dims(given, self._value.ndim), keepdims=bool(keepdims))
+        return numpy_function(np.max, self, axis=given, out=out, keepdims=bool(keepdims), initial=initial, where=where)
 
     def min(
-        self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _unset, where: Any = _unset, *,
-        dim: Any = _unset, keepdim: Any = _unset, other: Any = None,
+        self, place: Any = None, /, out: Any = None, keepdims: Any = False, initial: Any = _unset,
+        where: Any = _unset, *, axis: Any = _unset, dim: Any = _unset, keepdim: Any = _unset, other: Any = None,
     ) -> Any:  # fmt: skip
         """The smallest element along an axis (with `dim`, PyTorch's values and indices)."""
-        if dim is not _unset or keepdim is not _unset or other is not None or type(out) is bool or _is_array(axis):
+        given = place if axis is _unset else axis
+        if dim is not _unset or keepdim is not _unset or other is not None or type(out) is bool or _is_array(given):
             keep = out if type(out) is bool else keepdim is not _unset and keepdim
-            return ordering.min(self, axis if dim is _unset else dim, bool(keep), other=other)
-        if type(axis) is int and is_unpacked(caller()):
+            return ordering.min(self, given if dim is _unset else dim, bool(keep), other=other)
+        if type(place) is int and is_unpacked(caller()):
             ambiguous(self, "x.min(axis)", "gives the values alone", "x.min(axis=axis)", "x.min(dim=axis)")
-        if out is None and initial is _unset and where is _unset and axis != ():
-            return reductions.min_(self, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
-        return numpy_function(np.min, self, axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where)
+        if out is None and initial is _unset and where is _unset and given != ():
+            return reductions.min_(self, axis=many_dims(given, self._value.ndim), keepdims=bool(keepdims))
+        return numpy_function(np.min, self, axis=given, out=out, keepdims=bool(keepdims), initial=initial, where=where)
 
     def argmax(
         self, axis: Any = None, out: Any = None, *, keepdims: Any = False, dim: Any = _unset, keepdim: bool = False

@@ -47,7 +47,12 @@ _SAFE: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
 }
 _ARRAYS = {"_reconstruct", "scalar", "_frombuffer"}
-_CLASSES = {("srcdiff.tensor", "Tensor"), ("srcdiff.nn.parameter", "Parameter"), ("srcdiff.nn.parameter", "Buffer")}
+_CLASSES = {
+    ("srcdiff.tensor", "Tensor"),
+    ("srcdiff.nn.parameter", "Parameter"),
+    ("srcdiff.nn.parameter", "Buffer"),
+    ("srcdiff.nn.parameter", "_parameter"),
+}
 
 
 class _Reader(pickle.Unpickler):
@@ -60,9 +65,8 @@ class _Reader(pickle.Unpickler):
         if known or (module, name) in _CLASSES:
             return super().find_class(module, name)
         raise UnpicklingError(
-            f"Weights only load failed: the file contains {module}.{name}, which is not a tensor or "
-            "plain data. If you trust "
-            "where the file comes from, load(..., weights_only=False) runs whatever it contains."
+            f"Weights only load failed: the file contains {module}.{name}, which is not a tensor or plain data. If "
+            "you trust where the file comes from, load(..., weights_only=False) runs whatever it contains."
         )
 
 

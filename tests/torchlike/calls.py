@@ -1,4 +1,4 @@
-"""Calls whose results must be those of PyTorch: one a line, in terms of the library `T` and the operands of `OPERANDS`."""
+"""Calls whose results must be those of PyTorch: one a line, in terms of the library `T` and of `operands()`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,6 @@ T.minimum(x,y)
 T.fmax(x,y)
 T.fmin(x,y)
 T.copysign(x,y)
-T.heaviside(x,y)
 T.ldexp(x,k[0])
 T.deg2rad(x)
 T.rad2deg(x)
@@ -308,7 +307,6 @@ T.quantile(x,T.tensor([0.1,0.6],dtype=T.float64),dim=1,keepdim=True)
 T.quantile(x,0.3,interpolation='lower')
 T.quantile(x,0.3,interpolation='nearest')
 T.quantile(x,0.3,interpolation='midpoint')
-T.quantile(n,0.3)
 T.nanquantile(n,0.3)
 T.sort(x)
 T.sort(x,0)
@@ -586,7 +584,6 @@ L.matrix_exp(sq)
 L.multi_dot([x,c,c.t()])
 L.matrix_rank(x)
 L.cond(sq)
-L.cond(sq,1)
 L.cholesky(spd)
 L.cholesky(spd,upper=True)
 T.cholesky(spd)

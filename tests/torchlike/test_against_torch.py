@@ -1,4 +1,4 @@
-"""Every call of `calls.CALLS` gives what it gives in PyTorch: values, shapes, dtypes, flags, gradients, or a refusal."""
+"""Every call of `calls.CALLS` gives what it gives in PyTorch: values, shapes, dtypes, flags, gradients, refusals."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ x.split(2) x.unbind() x.gather(1,j) x.index_select(0,i) x.index_add(0,i,y) x.mas
 x.take(i) x.cumsum(0) x.softmax(0) x.log_softmax(1) x.norm() x.std() x.var(dim=0) x.clone() x.double().float() x.flip(0)
 x.median(dim=1) x.kthvalue(1) x.prod() x.tril() x.diagonal() x.where(m,y) T.cat([x,y]) T.stack([x,y]) T.where(m,x,y)
 x.round() x.sign() x.log1p() x.relu() x.sigmoid() x.maximum(y) x.scatter_add(1,j,y) x.repeat(2,1,1) x.logsumexp(0)
-""".split()  # fmt: skip
+"""
 
 
 @pytest.mark.filterwarnings("ignore::srcdiff.AmbiguousName")
-@pytest.mark.parametrize("call", NODES)
+@pytest.mark.parametrize("call", NODES.split())
 def test_node_class(call: str) -> None:
     theirs, ours = (next(parts(run(lib, call)[1])) for lib in (torch, sd))
     assert type(ours.grad_fn).__name__ == type(theirs.grad_fn).__name__
