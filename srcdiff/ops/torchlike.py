@@ -74,6 +74,7 @@ swap_axes: Primitive = linear(
     "swap_axes", "x", "np.swapaxes(x, axis1, axis2)",
     lambda ct, out, x, *, axis1, axis2: swap_axes(ct, axis1=axis1, axis2=axis2),
     infer=_swapped_aval, params="axis1 axis2", view=True, label="Transpose", fold=_becomes(_swapped),
+    fast="x.swapaxes(axis1, axis2)",
 )  # fmt: skip
 matrix_t: Primitive = linear(
     "matrix_t", "x", "x.T", lambda ct, out, x: matrix_t(ct), infer=lambda x: aval(x.shape[::-1], x.dtype), view=True,

@@ -19,7 +19,7 @@ _getframe = sys._getframe
 def unary(name: str) -> Callable[[Any], Any]:
     """The function of one tensor that a primitive is; call it straight from user code, since it records its caller."""
     prim = REGISTRY[name]
-    evaluate = prim.eval
+    evaluate = prim.evaluator()
 
     def apply(input: Any) -> Any:
         if not isinstance(input, TensorBase):
@@ -38,7 +38,7 @@ def unary(name: str) -> Callable[[Any], Any]:
 def binary(name: str) -> Callable[[Any, Any], Any]:
     """The function of two operands that a primitive is; call it straight from user code."""
     prim = REGISTRY[name]
-    evaluate = prim.eval
+    evaluate = prim.evaluator()
 
     def apply(input: Any, other: Any) -> Any:
         x = input if isinstance(input, TensorBase) else acceptable(input)

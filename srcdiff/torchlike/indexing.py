@@ -48,7 +48,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 def _in_bounds(index: Any, n: int) -> None:
     """PyTorch's functions take no negative positions."""
     value = value_of(index)
-    if np.size(value) and (np.min(value) < 0 or np.max(value) >= n):
+    if np.size(value) and (value.min() < 0 or value.max() >= n):
         raise IndexError(f"index out of range in self: positions must be from 0 to {n - 1}")
 
 
@@ -75,7 +75,7 @@ def check_places(places: Any, n: int, axis: int) -> None:
     """AutogradError if a position along an axis is out of bounds."""
     value = value_of(places)
     if np.size(value):
-        for wrong in (np.min(value), np.max(value)):
+        for wrong in (value.min(), value.max()):
             if not 0 <= wrong < n:
                 raise AutogradError(f"index {wrong} is out of bounds for dimension {axis} with size {n}")
 

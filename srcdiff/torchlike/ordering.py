@@ -14,7 +14,7 @@ from srcdiff.errors import AutogradError
 from srcdiff.ops import elementwise as el
 from srcdiff.ops import reductions, selection
 from srcdiff.ops import torchlike as tl
-from srcdiff.ops.shaping import copy, stack
+from srcdiff.ops.shaping import copy, flip, squeeze, stack, take_at_window
 from srcdiff.ops.structural import reshape
 from srcdiff.torchlike import support
 from srcdiff.torchlike.shaping import ravel
@@ -24,33 +24,31 @@ from srcdiff.torchlike.support import arrayed, at_least_1d, lift, numpy_keywords
 def _pick(x: Any, places: Any, axis: int, keepdim: bool, label: str) -> tuple[Any, Any]:
     """The elements at positions (which have the axis, of length 1) and the positions, without the axis if so asked."""
     if not keepdim:
-        places = np.squeeze(places, axis)
-    indices = result(places, x)
+        places = squeeze(places, axis=(axis,))
     prim = tl.picked if keepdim else tl.picked_one
-    return prim(x, indices, axis=axis, label=label), indices
+    return prim(x, places, axis=axis, label=label), places
 
 
 def _chosen(input: Any, dim: Any, keepdim: bool, label: str, find: Any, named: Any) -> Any:
-    """Values and indices of what `find(values, axis)` chooses along a dimension."""
+    """Values and indices of what `find(x, axis)` chooses along a dimension; it keeps the axis, with length 1."""
     x = arrayed(input)
     axis = one_dim(dim, x.ndim)
     if not x.ndim:
         return named(copy(x), result(np.zeros((), np.int64), x))
     if not x.shape[axis]:
-        raise IndexError(
-            f"{named.__name__.removesuffix('_result')}(): Expected reduction dim {axis} to have non-zero size."
-        )
-    return named(*_pick(x, find(np.asarray(value_of(x)), axis), axis, keepdim, label))
+        name = named.__name__.removesuffix("_result")
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    return named(*_pick(x, find(x, axis), axis, keepdim, label))
 
 
-# ------------------------------------------------------------------------------------------------ largest and smallest
+# ---------------------------------------------------------------------------------------------- largest and smallest
 
 
 @numpy_keywords
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with a dimension, values and indices; with another tensor, the larger of each pair."""
     return _extreme(
-        input, dim, keepdim, other, "Max", reductions.max_, selection.maximum, np.argmax, support.max_result
+        input, dim, keepdim, other, "Max", reductions.max_, selection.maximum, reductions.argmax, support.max_result
     )
 
 
@@ -58,7 +56,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with a dimension, values and indices; with another tensor, the smaller of each pair."""
     return _extreme(
-        input, dim, keepdim, other, "Min", reductions.min_, selection.minimum, np.argmin, support.min_result
+        input, dim, keepdim, other, "Min", reductions.min_, selection.minimum, reductions.argmin, support.min_result
     )
 
 
@@ -76,18 +74,18 @@ def _extreme(
                 "dim with the 'dim' argument."
             )
         return reduce(x, axis=None, keepdims=False)
-    return _chosen(input, dim, keepdim, label, lambda v, axis: find(v, axis=axis, keepdims=True), named)
+    return _chosen(input, dim, keepdim, label, lambda x, axis: find(x, axis=axis, keepdims=True), named)
 
 
 # ------------------------------------------------------------------------------------------------------------- sorting
 
 
-def order_of(values: Any, axis: int, descending: bool) -> Any:
-    """The stable order of values; NaN last, or first if descending."""
+def order_of(x: Any, axis: int, descending: bool) -> Any:
+    """The stable order of the elements; NaN last, or first if descending."""
     if not descending:
-        return np.argsort(values, axis=axis, kind="stable")
-    reverse = np.argsort(np.flip(values, axis), axis=axis, kind="stable")
-    return np.flip(values.shape[axis] - 1 - reverse, axis)
+        return selection.argsort(x, axis=axis)
+    backward = selection.argsort(flip(x, axis=(axis,)), axis=axis)
+    return flip((x.shape[axis] - 1) - backward, axis=(axis,))
 
 
 @numpy_keywords
@@ -97,7 +95,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
     axis = one_dim(dim, x.ndim)
     if not x.ndim:
         return support.sort_result(copy(x), result(np.zeros((), np.int64), x))
-    order = result(np.ascontiguousarray(order_of(value_of(x), axis, descending)), x)
+    order = order_of(x, axis, descending)
     return support.sort_result(selection.permute_along(x, order, axis=axis), order)
 
 
@@ -106,7 +104,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
     """The positions that put the elements in order."""
     x = arrayed(input)
     axis = one_dim(dim, x.ndim)
-    return result(order_of(np.atleast_1d(value_of(x)), axis, descending).reshape(x.shape), x)
+    return order_of(x, axis, descending) if x.ndim else result(np.zeros((), np.int64), x)
 
 
 def msort(input: Any) -> Any:
@@ -123,7 +121,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         raise AutogradError("selected index k out of range")
     if not x.ndim:
         return support.topk_result(copy(x), result(np.zeros((), np.int64), x))
-    order = np.take(order_of(value_of(x), axis, largest), range(k), axis)
+    order = take_at_window(order_of(x, axis, largest), axis, 0, k)
     return support.topk_result(*_pick(x, order, axis, True, "Topk"))
 
 
@@ -134,7 +132,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     if not 1 <= k <= (x.shape[one_dim(dim, x.ndim)] if x.ndim else 1):
         raise AutogradError("kthvalue(): selected number k out of range for dimension")
     return _chosen(
-        x, dim, keepdim, "Kthvalue", lambda v, axis: np.take(order_of(v, axis, False), [k - 1], axis),
+        x, dim, keepdim, "Kthvalue", lambda x, axis: take_at_window(order_of(x, axis, False), axis, k - 1, k),
         support.kthvalue_result,
     )  # fmt: skip
 
@@ -144,7 +142,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _middle(values: Any, axis: int, skip_nan: bool) -> Any:
     """The position of the lower middle element; of the first NaN if there is one and it is not skipped."""
-    order = order_of(values, axis, False)
+    order = np.argsort(values, axis=axis, kind="stable")
     missing = np.isnan(values) if values.dtype.kind in "fc" else np.zeros(values.shape, bool)
     count = values.shape[axis] - (np.count_nonzero(missing, axis, keepdims=True) if skip_nan else 0)
     place = np.take_along_axis(order, np.broadcast_to(np.maximum(count - 1, 0) // 2, _one(values.shape, axis)), axis)
@@ -158,8 +156,8 @@ def _one(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 
 def _median(input: Any, dim: Any, keepdim: bool, skip_nan: bool, label: str, named: Any) -> Any:
-    def find(values: Any, axis: int) -> Any:
-        return _middle(values, axis, skip_nan)
+    def find(x: Any, axis: int) -> Any:
+        return result(_middle(value_of(x), axis, skip_nan), x)
 
     if dim is not None:
         return _chosen(input, dim, keepdim, label, find, named)
@@ -189,12 +187,12 @@ def nanmedian(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element of a dimension, the smallest of several, and its last position."""
 
-    def find(values: Any, axis: int) -> Any:
+    def find(x: Any, axis: int) -> Any:
         def last_of_mode(row: Any) -> Any:
             found, counts = np.unique(row, return_counts=True)
             return np.flatnonzero(row == found[np.argmax(counts)])[-1:]
 
-        return np.apply_along_axis(last_of_mode, axis, values)
+        return result(np.apply_along_axis(last_of_mode, axis, value_of(x)), x)
 
     return _chosen(input, dim, keepdim, "Mode", find, support.mode_result)
 
@@ -269,7 +267,7 @@ def _running(input: Any, dim: Any, ufunc: Any, label: str, named: Any) -> Any:
     attained = (values == best) | (np.isnan(values) if values.dtype.kind in "fc" else False)
     steps = np.arange(values.shape[axis]).reshape((-1, *(1,) * (values.ndim - 1 - axis)))
     places = np.maximum.accumulate(np.where(attained, steps, 0), axis)
-    return named(*_pick(x, places, axis, True, label))
+    return named(*_pick(x, result(places, x), axis, True, label))
 
 
 @numpy_keywords

@@ -125,8 +125,9 @@ def numpy_keywords(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for name in _SPELLINGS.keys() & kwargs.keys():
-            kwargs[_SPELLINGS[name]] = kwargs.pop(name)
+        if kwargs:
+            for name in _SPELLINGS.keys() & kwargs.keys():
+                kwargs[_SPELLINGS[name]] = kwargs.pop(name)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
