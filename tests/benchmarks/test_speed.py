@@ -1,0 +1,113 @@
+"""What srcdiff promises about speed. Run with `make bench`, which prints the tables and writes benchmarks.json.
+
+Against other libraries, where they are installed, ratios of one run are held to the promise. Absolute times depend on
+the machine: twice what is promised passes.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks import compiling, importing, random_lengths, recording, sidebyside
+from tests.benchmarks.libraries import LIBRARIES, installed
+from tests.benchmarks.sidebyside import ROOT, Timing
+
+GENEROUS = 2.0
+WORKLOADS = ("linreg", "mlp_small", "pricing_1e3", "rnn", "pendulum_f64")
+
+Report = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def report() -> Iterator[Report]:
+    """What was measured; written to benchmarks.json in the end."""
+    packages = [each for each in ("numpy", "torch", "autograd", "jax") if installed(each)]
+    found: Report = {
+        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": {each: version(each) for each in packages},
+    }
+    yield found
+    Path(ROOT, "benchmarks.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def steps(report: Report) -> list[Timing]:
+    libraries = [each for each in LIBRARIES if installed(each)]
+    found = [timing for each in WORKLOADS for timing in sidebyside.compare(each, libraries)]
+    report["steps"] = [asdict(each) for each in found]
+    show(sidebyside.table(found))
+    return found
+
+
+def show(table: str) -> None:
+    print(f"\n{table}\n", flush=True)
+
+
+def in_a_process(module: str) -> Any:
+    """The results of a module run by itself, in a process where srcdiff does not check itself."""
+    command = [sys.executable, "-m", f"tests.benchmarks.{module}", "--json"]
+    environment = sidebyside.clean_environment()
+    run = subprocess.run(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, check=True)
+    return json.loads(run.stdout)
+
+
+def ratios(timings: list[Timing], library: str) -> dict[str, float]:
+    return {each.workload: each.ratio for each in timings if each.library == library}
+
+
+def test_value_and_gradient_are_faster_than_pytorch_eager(steps: list[Timing]) -> None:
+    pytest.importorskip("torch")
+    assert {name: ratio for name, ratio in ratios(steps, "torch").items() if ratio < 1} == {}
+
+
+def test_value_and_gradient_are_four_times_as_fast_as_autograd(steps: list[Timing]) -> None:
+    pytest.importorskip("autograd")
+    assert statistics.geometric_mean(ratios(steps, "autograd").values()) >= 4
+
+
+def test_a_graph_that_never_repeats_is_no_slower_than_in_pytorch(report: Report) -> None:
+    pytest.importorskip("torch")
+    found = random_lengths.measure()
+    report["random lengths"] = [asdict(each) for each in found]
+    show(sidebyside.table(found))
+    assert ratios(found, "torch")["random_lengths"] >= 1
+
+
+def test_recording_adds_two_or_three_microseconds_and_ten_at_a_new_place(report: Report) -> None:
+    report["recording"] = in_a_process("recording")
+    costs = [recording.Cost(**each) for each in report["recording"]]
+    show(recording.table(costs))
+    limits = {"operator": 2, "ufunc": 2, "method": 3, "function": 3}
+    for kind, limit in limits.items():
+        of_kind = [each for each in costs if each.kind == kind]
+        assert statistics.median(each.hit for each in of_kind) <= GENEROUS * limit, kind
+        assert statistics.median(each.miss for each in of_kind) <= GENEROUS * 10, kind
+
+
+def test_compiling_takes_milliseconds_and_grows_linearly(report: Report) -> None:
+    report["compiling"] = in_a_process("compiling")
+    found = [compiling.Compilation(**each) for each in report["compiling"]]
+    show(compiling.table(found))
+    known = {each.graph: each for each in found}
+    assert known["MLP, first in the process"].milliseconds <= GENEROUS * 30
+    for kind in ("loop of {}", "{} statements"):
+        assert known[kind.format(1000)].milliseconds <= GENEROUS * 1000
+        short, long = (known[kind.format(length)] for length in (300, 3000))
+        assert long.milliseconds / long.operations <= 2 * short.milliseconds / short.operations, kind
+
+
+def test_importing_takes_little_longer_than_numpy_alone(report: Report) -> None:
+    report["import"] = importing.measure()
+    show(importing.table(report["import"]))
+    assert report["import"]["srcdiff"] <= GENEROUS * 0.15
