@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as _numpy
 
-from srcdiff import autograd, cuda, errors, linalg, nn, optim, random, special
+from srcdiff import autograd, cuda, errors, fft, linalg, nn, optim, random, special
 from srcdiff.ambiguity import AmbiguousName
 from srcdiff.api.inspect import cache_clear, cache_info, program, source
 from srcdiff.api.jacobian import jvp, vjp
@@ -668,6 +668,7 @@ __all__ = [
     "exp2",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "fix",
     "flatten",

@@ -629,6 +629,28 @@ T.gradient(x,dim=1)
 T.gradient(x,spacing=2.0)
 """
 
+#: transforms
+FOURIER = r"""
+T.fft.fft(x)
+T.fft.fft(x,dim=0)
+T.fft.fft(v,n=6)
+T.fft.ifft(x,norm='ortho')
+T.fft.rfft(x)
+T.fft.irfft(T.fft.rfft(x))
+T.fft.irfft(T.fft.rfft(v),n=5)
+T.fft.fft2(z)
+T.fft.fftn(z)
+T.fft.rfftn(z,dim=(1,2))
+T.fft.rfft2(x)
+T.fft.hfft(v)
+T.fft.ihfft(v)
+T.fft.fftshift(x)
+T.fft.ifftshift(x,dim=1)
+T.fft.fftfreq(5)
+T.fft.rfftfreq(4,d=0.5)
+T.fft.fft(f32)
+"""
+
 #: indices, constructors, dtypes, methods
 SELECTION = r"""
 x.index_select(0,i)
@@ -915,4 +937,4 @@ f32.sinc()
 f32.addmm(f32,T.eye(4))
 """
 
-CALLS = [line for text in (MATHEMATICS, SHAPES, SELECTION) for line in text.split("\n") if line]
+CALLS = [line for text in (MATHEMATICS, SHAPES, FOURIER, SELECTION) for line in text.split("\n") if line]
