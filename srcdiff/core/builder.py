@@ -62,9 +62,7 @@ class Builder:
             raise CompileError(f"a rule read a value that its primitive does not save ({value})")
         raise CompileError(f"{type(value).__name__} cannot be an operand of a program")
 
-    def emit(
-        self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], aval: Any = None
-    ) -> Node:
+    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], aval: Any = None) -> Node:
         """The node for `prim(*operands, **params)`: an old one if it exists, a simpler one if a fold applies.
 
         `aval` is the node's, if the caller knows it.
@@ -87,7 +85,6 @@ class Builder:
             node = Node(prim, nodes, items, aval, self, self._number(), self.source)
             self._known[key] = node
         return node
-
 
     def opaque(
         self, prim: Primitive, nodes: tuple[Node, ...], params: dict[str, Any], aval: Any, name: str | None = None

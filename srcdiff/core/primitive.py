@@ -23,6 +23,7 @@ VjpRule = Callable[..., Any]
 InferRule = Callable[..., Any]
 #: (builder, operands, params) -> a simpler node, or None
 FoldRule = Callable[..., Any]
+Saves = tuple[frozenset[str], ...]
 
 REGISTRY: dict[str, Primitive] = {}
 
@@ -41,8 +42,8 @@ class Primitive:
     infer: InferRule
     #: one rule per operand (None: no derivative); a single rule taking the operand's number first if variadic
     vjps: tuple[VjpRule | None, ...] | VjpRule | None
-    #: for each operand, what its rule reads, among the operand names and "out"
-    saves: tuple[frozenset[str], ...]
+    #: for each operand, what its rule reads, among the operand names and "out"; a function finds it out when asked
+    reads: Saves | Callable[[], Saves]
     label: str = ""
     #: the label where it depends on the parameters
     label_of: Callable[[dict[str, Any]], str] | None = None
@@ -62,14 +63,23 @@ class Primitive:
     eval: Callable[..., Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        signature = ", ".join((*self.args, *(("*",) if self.params and not self.variadic else ()), *self.params))
-        evaluate = eval(f"lambda {signature}: {self.fast or self.expr}", {"np": np, "rt": runtime})
-        object.__setattr__(self, "eval", evaluate)
+        def first(*operands: Any, **params: Any) -> Any:
+            return self.evaluator()(*operands, **params)
+
+        object.__setattr__(self, "eval", first)  # compiled when it is needed: three hundred at import take 10 ms
         if not self.label:
             object.__setattr__(self, "label", "".join(word.capitalize() for word in self.name.split("_")))
         if self.name in REGISTRY:
             raise SrcdiffError(f"primitive {self.name} is declared twice")
         REGISTRY[self.name] = self
+
+    def evaluator(self) -> Callable[..., Any]:
+        """`eval` in its final form, for whoever keeps it."""
+        if self.eval.__name__ == "first":
+            signature = ", ".join((*self.args, *(("*",) if self.params and not self.variadic else ()), *self.params))
+            evaluate = eval(f"lambda {signature}: {self.fast or self.expr}", {"np": np, "rt": runtime})
+            object.__setattr__(self, "eval", evaluate)
+        return self.eval
 
     @property
     def variadic(self) -> bool:
@@ -109,11 +119,19 @@ class Primitive:
         """How many leading operands of a variadic primitive have no rule."""
         return 0
 
+    @property
+    def saves(self) -> Saves:
+        """For each operand, what its rule reads, among the operand names and "out"."""
+        if callable(self.reads):
+            object.__setattr__(self, "reads", self.reads())
+        return self.reads  # type: ignore[return-value]
+
     def saved_for(self, k: int) -> frozenset[str]:
         """What the rule for operand k reads."""
-        if not self.saves:
+        saves = self.saves
+        if not saves:
             return frozenset()
-        return self.saves[k] if k < len(self.saves) else self.saves[-1]
+        return saves[k] if k < len(saves) else saves[-1]
 
     def operand_name(self, k: int) -> str:
         """The name of operand k in `saves`; operands of a variadic primitive are called 0, 1, 2 ..."""

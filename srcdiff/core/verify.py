@@ -1,9 +1,9 @@
 """What a well-formed program is, checked.
 
-    - every node's operands come before it, and belong to the same builder
-    - every aval is what the primitive's rule infers from the operands' avals
-    - parameters are hashable, and are those the primitive declares
-    - inputs are inputs, and all inputs that the outputs need are declared
+- every node's operands come before it, and belong to the same builder
+- every aval is what the primitive's rule infers from the operands' avals
+- parameters are hashable, and are those the primitive declares
+- inputs are inputs, and all inputs that the outputs need are declared
 """
 
 from __future__ import annotations

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
-import srcdiff.functions
-
-for _module in pkgutil.iter_modules(srcdiff.functions.__path__):
-    if _module.name not in ("catalogue", "dispatch"):
-        importlib.import_module(f"srcdiff.functions.{_module.name}")
+from srcdiff.functions import (  # noqa: F401
+    arranging,
+    counting,
+    creation,
+    cumulative,
+    editing,
+    fft,
+    indexing,
+    joining,
+    linalg,
+    nanreductions,
+    norms,
+    polynomials,
+    products,
+    ranges,
+    reductions,
+    selection,
+    sets,
+    shaping,
+    statistics,
+    ufuncs,
+)

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
-import srcdiff.ops
-
-for _module in pkgutil.iter_modules(srcdiff.ops.__path__):
-    if _module.name != "catalogue":
-        importlib.import_module(f"srcdiff.ops.{_module.name}")
+from srcdiff.ops import (  # noqa: F401
+    convolution,
+    cumulative,
+    decompositions,
+    einsum,
+    elementwise,
+    families,
+    fourier,
+    indexing,
+    layers,
+    linalg,
+    losses,
+    neural,
+    reductions,
+    selection,
+    shaping,
+    special,
+    special_scipy,
+    structural,
+    torchlike,
+    transcendental,
+)

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from srcdiff.aval import Aval, aval, aval_of
-from srcdiff.core.primitive import REGISTRY, InferRule, Primitive, VjpRule
+from srcdiff.core.primitive import REGISTRY, InferRule, Primitive, Saves, VjpRule
 from srcdiff.errors import ShapeError
 
 _STATIC = frozenset({"shape", "dtype", "ndim", "size"})
 _dtypes: dict[tuple[Any, ...], Any] = {}
+
 
 def elementwise(
     name: str,
@@ -42,17 +43,20 @@ def elementwise(
     rules = None if along is None else tuple(along)
     return _declare(name, args, expr, params, infer_elementwise(name), rules, elementwise=True, **options)
 
+
 def linear(
     name: str, args: str, expr: str, adjoint: VjpRule, infer: InferRule, params: str = "", **options: Any
 ) -> Primitive:
     """Linear in its first operand; `adjoint(ct, out, x, *rest, **params)`. Further operands have no derivative."""
     return _declare(name, args, expr, params, infer, (adjoint,), linear=True, **options)
 
+
 def bilinear(
     name: str, args: str, expr: str, adjoint: Sequence[VjpRule], infer: InferRule, params: str = "", **options: Any
 ) -> Primitive:
     """Linear in each of its two operands; `adjoint[i](ct, out, x, y, **params)`."""
     return _declare(name, args, expr, params, infer, tuple(adjoint), **options)
+
 
 def primitive(
     name: str,
@@ -67,6 +71,7 @@ def primitive(
     rules = vjp if callable(vjp) else tuple(vjp)
     return _declare(name, args, expr, params, infer, rules, **options)
 
+
 def nondiff(
     name: str, args: str, expr: str, infer: InferRule | None = None, params: str = "", reason: str = "", **options: Any
 ) -> Primitive:
@@ -75,6 +80,7 @@ def nondiff(
         return elementwise(name, args, expr, None, params, reason=reason, **options)
     return _declare(name, args, expr, params, infer, None, reason=reason, **options)
 
+
 def _declare(
     name: str, args: str, expr: str, params: str, infer: InferRule, vjps: Any, saves: Any = None, **options: Any
 ) -> Primitive:
@@ -82,7 +88,8 @@ def _declare(
     param_names = tuple(params.split())
     return Primitive(name, arg_names, param_names, expr, infer, vjps, _saves(arg_names, vjps, saves), **options)
 
-def _saves(args: tuple[str, ...], vjps: Any, declared: Any) -> tuple[frozenset[str], ...]:
+
+def _saves(args: tuple[str, ...], vjps: Any, declared: Any) -> Saves | Callable[[], Saves]:
     if declared is not None:
         per_rule = [declared] if isinstance(declared, str) else list(declared)
         return tuple(frozenset(text.split()) for text in per_rule)
@@ -90,7 +97,8 @@ def _saves(args: tuple[str, ...], vjps: Any, declared: Any) -> tuple[frozenset[s
         return ()
     if callable(vjps):
         raise TypeError(f"a variadic primitive declares what it saves: {args}")
-    return tuple(frozenset() if rule is None else frozenset(_reads(rule, args)) for rule in vjps)
+    return lambda: tuple(frozenset() if rule is None else frozenset(_reads(rule, args)) for rule in vjps)
+
 
 def _reads(rule: Callable[..., Any], args: tuple[str, ...]) -> set[str]:
     """The names of `args` and "out" whose values a rule's bytecode reads."""
@@ -98,6 +106,7 @@ def _reads(rule: Callable[..., Any], args: tuple[str, ...]) -> set[str]:
     parameters = code.co_varnames[: code.co_argcount]
     meaning = dict(zip(parameters, ("ct", "out", *args), strict=False))
     return {meaning[name] for name in _loads(code) if name in meaning} - {"ct"}
+
 
 def _loads(code: CodeType) -> set[str]:
     used: set[str] = set()
@@ -110,7 +119,9 @@ def _loads(code: CodeType) -> set[str]:
                 used.add(names[-1])
     return used
 
+
 # ---------------------------------------------------------------------------------------------------- shapes and dtypes
+
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """NumPy's broadcasting of shapes; raises ValueError as NumPy does."""
@@ -119,11 +130,13 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return first
     return np.broadcast_shapes(*shapes)
 
+
 def sample(a: Aval, ndim: int | None = None) -> Any:
     """A one-element array of the aval's dtype (or a Python number if weak), to learn a result dtype from."""
     if a.weak is not None:
         return a.weak(1)
     return np.ones((1,) * (a.ndim if ndim is None else ndim), a.dtype)[()]
+
 
 def result_dtype(name: str, avals: Sequence[Aval], params: dict[str, Any], ndim: int | None = 0) -> np.dtype[Any]:
     """The dtype of a primitive's result, learnt by evaluating it once on one-element arrays."""
@@ -131,13 +144,13 @@ def result_dtype(name: str, avals: Sequence[Aval], params: dict[str, Any], ndim:
     key = (name, from_avals, tuple(params.items()))
     found = _dtypes.get(key)
     if found is None:
-
         with np.errstate(all="ignore"):
             found = np.asarray(REGISTRY[name].eval(*(sample(a, ndim) for a in avals), **params)).dtype
         if len(_dtypes) > 10_000:
             _dtypes.clear()
         _dtypes[key] = found
     return found  # type: ignore[no-any-return]
+
 
 def infer_elementwise(name: str) -> InferRule:
     """Broadcast shape; the dtype as NumPy computes it."""
@@ -151,9 +164,11 @@ def infer_elementwise(name: str) -> InferRule:
 
     return infer
 
+
 def same(*avals: Aval, **params: Any) -> Aval:
     """The aval of the first operand."""
     return avals[0]
+
 
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes as a tuple of non-negative ints in ascending order; None means all. Raises np.exceptions.AxisError."""
@@ -169,12 +184,14 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         raise ValueError("duplicate value in 'axis'")
     return tuple(sorted(out))
 
+
 def reduced_shape(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape after reducing over `axis`."""
     axes = normalize_axes(axis, len(shape))
     if keepdims:
         return tuple(1 if k in axes else n for k, n in enumerate(shape))
     return tuple(n for k, n in enumerate(shape) if k not in axes)
+
 
 def infer_reduction(name: str) -> InferRule:
     """Shape without the reduced axes (parameters `axis`, `keepdims`); the dtype as NumPy computes it."""
@@ -184,6 +201,7 @@ def infer_reduction(name: str) -> InferRule:
         return aval(reduced_shape(x.shape, axis, keepdims), result_dtype(name, (x, *rest), probe))
 
     return infer
+
 
 def infer_by_evaluation(name: str) -> InferRule:
     """Evaluate on ones of the full shape: exact and simple, for operations whose operands are small."""
