@@ -32,6 +32,8 @@ class Options:
     largest_graph: int = 20_000
     #: turn off everything that reorders arithmetic
     exact: bool = False
+    #: trace functions through a clone in which array constructors give traced values
+    clone: bool = False
 
 
 def _from_environment() -> Options:

@@ -17,6 +17,7 @@ from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.origin import where
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
+from srcdiff.tape.storage import export
 from srcdiff.tape.value import TensorBase
 
 _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]
@@ -118,7 +119,7 @@ class Conversions(TensorBase):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
                 f"(np.asarray or np.array at {where(*user_place(2))}; to build a tensor of tensors use np.stack)"
             )
-        array = self._array
+        array = export(self) if self._traced and not copy and isinstance(self._value, np.ndarray) else self._array
         if copy is False and dtype is not None and array.dtype != dtype:
             raise ValueError("unable to avoid a copy while changing the dtype")
         return np.array(array, dtype=dtype) if copy else np.asarray(array, dtype=dtype)

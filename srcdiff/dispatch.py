@@ -21,6 +21,8 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """A NumPy function on Tensors; `out=` is a write into `out`."""
     implementation = FUNCTIONS.get(func)
     if implementation is None:
+        if _are_constants((args, kwargs)):
+            return func(*_exported(args), **_exported(kwargs))
         raise UnsupportedError(f"{_name(func)} is not supported on Tensors, at {where(*user_place(3))}")
     out = kwargs.get("out")
     if "out" in kwargs:
@@ -29,6 +31,8 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         result = implementation(*args, **kwargs)
     except TypeError as error:
         if "argument" in str(error) and implementation.__name__ in str(error):
+            if _are_constants((args, kwargs)) and out is None:
+                return func(*_exported(args), **_exported(kwargs))
             raise UnsupportedError(f"{_name(func)}: {error}, at {where(*user_place(3))}") from None
         raise
     return result if out is None else write_out(out, result, _name(func))
@@ -46,14 +50,36 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
             prim = UFUNCS.get(ufunc)
         function: Any = prim if prim is not None else UFUNC_FUNCTIONS.get(ufunc)
         if function is None:
+            if _are_constants((inputs, kwargs)) and out is None:
+                return ufunc(*_exported(inputs), **_exported(kwargs))
             raise UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(3))}")
         result = _elementwise(function, name, [operand(x) for x in inputs], out, **kwargs)
     else:
         function = UFUNC_METHODS.get((ufunc, method))
         if function is None:
+            if _are_constants((inputs, kwargs)) and out is None:
+                return getattr(ufunc, method)(*_exported(inputs), **_exported(kwargs))
             raise UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(3))}")
         result = function(*inputs, **kwargs)
     return result if out is None else write_out(out, result, name)
+
+
+def _are_constants(x: Any) -> bool:
+    """Whether all Tensors in nested containers are arrays made while tracing, to which nothing differentiated was written."""
+    if isinstance(x, TensorBase):
+        return x._traced and x._edge is None
+    if isinstance(x, dict):
+        return all(map(_are_constants, x.values()))
+    return not isinstance(x, (list, tuple)) or all(map(_are_constants, x))
+
+
+def _exported(x: Any) -> Any:
+    """Arrays in place of Tensors, in nested containers."""
+    if isinstance(x, TensorBase):
+        return x.__array__() if isinstance(x._value, np.ndarray) else x._value
+    if type(x) is dict:
+        return {key: _exported(value) for key, value in x.items()}
+    return type(x)(map(_exported, x)) if type(x) in (list, tuple) else x
 
 
 def _elementwise(

@@ -38,7 +38,9 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
     """An array with a place in the graph. `Tensor(data)` copies data into a float tensor of the default dtype, as in PyTorch;
     `sd.tensor` is the usual way to make one."""
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        value = self._value
+        return hash(value) if self._traced and isinstance(value, np.generic) else object.__hash__(self)
 
     _bind = record.bind
 

@@ -15,8 +15,11 @@ import numpy as np
 
 from srcdiff.api.tree import Rebuild, flatten, leaf_names
 from srcdiff.aval import TensorType, aval
+from srcdiff.config import config
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.errors import DTypeError
+from srcdiff.replay.active import active
+from srcdiff.replay.clone import cloned
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, InputNode, next_seq
@@ -78,6 +81,10 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
             args[key] = rebuild(tensors)
         else:
             kwargs[key] = rebuild(tensors)
+    cloning = config.options.clone
+    if cloning:
+        function = cloned(function)
+        active.depth += 1
     recording = modes.grad
     if not recording:
         modes.update(grad=True)
@@ -86,6 +93,8 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
     finally:
         if not recording:
             modes.update(grad=False)
+        if cloning:
+            active.depth -= 1
     return Trace(result, arguments, edges, start)
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from srcdiff.errors import AutogradError
 from srcdiff.tape.site import user_place
 
@@ -40,10 +42,12 @@ class Cell:
 class Storage:
     """Shared memory: a version counter, and weak references to the tensors and saved values on it."""
 
-    __slots__ = ("aliases", "cells", "version")
+    __slots__ = ("aliases", "cells", "exports", "version")
 
     def __init__(self) -> None:
         self.version = 0
+        #: plain arrays on this memory that were given away by `export`
+        self.exports: list[ref[Any]] = []
         self.aliases: list[ref[Any]] = []
         self.cells: list[ref[Cell]] = []
 
@@ -110,6 +114,31 @@ def share(tensor: Any, other: Any) -> None:
     storage = storage_of(other)
     tensor._storage = storage
     storage.add_alias(tensor)
+
+
+class _Memory:
+    """What stands between an exported array and the memory: views of the array refer to it and no further."""
+
+    __slots__ = ("__array_interface__", "array")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        self.__array_interface__ = array.__array_interface__
+
+
+def export(tensor: Any) -> np.ndarray[Any, Any]:
+    """A plain array on the tensor's memory, remembered as long as it or a view of it is alive."""
+    array = np.asarray(_Memory(tensor._array))
+    exports = storage_of(tensor).exports
+    exports[:] = [r for r in exports if r() is not None]
+    exports.append(ref(array))
+    return array
+
+
+def is_exported(tensor: Any) -> bool:
+    """Whether a plain array given away by `export` may still show the tensor's memory."""
+    storage = tensor._storage
+    return storage is not None and any(r() is not None for r in storage.exports)
 
 
 def cell_of(tensor: Any) -> Cell:

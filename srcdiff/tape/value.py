@@ -61,6 +61,8 @@ class TensorBase(Operand):
             return self._find_edge()
         if name == "_type":
             return self._find_type()
+        if self._traced and self._edge is None and name[:1] != "_" and hasattr(np.ndarray, name):
+            return getattr(self._value, name)  # an array made while tracing has all that arrays have
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _find_edge(self) -> Edge:

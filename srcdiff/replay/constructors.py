@@ -1,0 +1,210 @@
+"""NumPy's array constructors for code that is being traced: what they make can take traced values.
+
+They give what NumPy gives, as a Tensor without a gradient if it is a fresh float or complex array. An array that
+existed before stays what it is, and so do integers, booleans and objects, which are used as indices and shapes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcdiff.core.primitive import REGISTRY
+from srcdiff.functions import creation
+from srcdiff.ops import shaping
+from srcdiff.ops.structural import cast
+from srcdiff.replay.active import active
+from srcdiff.tape.record import plain
+from srcdiff.tape.value import TensorBase
+
+
+def has_tensor(x: Any) -> bool:
+    """Whether x is a Tensor, or a nested list or tuple with one."""
+    if isinstance(x, TensorBase):
+        return True
+    return (type(x) is list or type(x) is tuple) and any(map(has_tensor, x))
+
+
+def _values(x: Any) -> Any:
+    """Arrays and numbers in place of Tensors, in nested lists too."""
+    if isinstance(x, TensorBase):
+        return x._value
+    return [_values(part) for part in x] if type(x) is list or type(x) is tuple else x
+
+
+def _differentiated(x: Any) -> bool:
+    if isinstance(x, TensorBase):
+        return x._edge is not None
+    return (type(x) is list or type(x) is tuple) and any(map(_differentiated, x))
+
+
+def traced(value: Any) -> Any:
+    """A fresh array as a traced constant if it could take traced values, else as it is."""
+    if type(value) is np.ndarray and value.dtype.kind in "fc" and active.depth:
+        return plain(value, traced=True)
+    return value
+
+
+# --------------------------------------------------------------------------------------------------------------- filled
+
+
+def _fresh(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A constructor whose result never shares memory."""
+
+    @functools.wraps(function)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        return traced(function(*args, **kwargs))
+
+    return make
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **rest: Any) -> Any:
+    """`np.full`, where the value may be traced."""
+    if not _differentiated(fill_value):
+        return traced(np.full(shape, _values(fill_value), dtype, order, **rest))
+    pattern = np.full(shape, _values(fill_value), dtype, order, **rest)
+    return creation.full_like(pattern, array(fill_value))
+
+
+def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """`np.full_like`, where the value may be traced."""
+    if _differentiated(fill_value):
+        return creation.full_like(a, array(fill_value), *args, **kwargs)
+    return traced(np.full_like(a, _values(fill_value), *args, **kwargs))
+
+
+# ------------------------------------------------------------------------------------------------------ from other data
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K", **rest: Any) -> Any:
+    """`np.array`: of nested lists with traced values, their stack."""
+    if not has_tensor(object):
+        value = np.array(object, dtype, copy=copy, order=order, **rest)
+        return traced(value) if copy or (value is not object and value.base is None) else value
+    pattern = np.array(_values(object), dtype, order=order, **rest)
+    if pattern.dtype.kind not in "fc" or not active.depth:
+        return pattern if pattern.dtype.kind != "O" else np.array(object, dtype, order=order, **rest)
+    if isinstance(object, TensorBase) and object._value.dtype == pattern.dtype:
+        made = shaping.copy(object) if copy else _as_array(object)
+    elif copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    elif not _differentiated(object):
+        return plain(pattern, traced=True)
+    else:
+        made = _built(object, pattern.dtype)
+    return made if made._value.shape == pattern.shape else REGISTRY["reshape"](made, shape=pattern.shape)
+
+
+def _as_array(x: Any) -> Any:
+    """A traced NumPy scalar as a 0-d array, as `np.asarray` makes it; an array as it is."""
+    return x if isinstance(x._value, np.ndarray) else shaping.copy(x)
+
+
+def _built(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Nested lists of Tensors, arrays and numbers as one Tensor, or an array where no Tensor is inside."""
+    if isinstance(x, TensorBase):
+        return x if x._value.dtype == dtype else cast(x, dtype=dtype)
+    if has_tensor(x):
+        return REGISTRY["stack"](*(_built(part, dtype) for part in x), axis=0)
+    return np.asarray(x, dtype)
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **rest: Any) -> Any:
+    """`np.asarray`: arrays and traced arrays are given back as they are."""
+    return array(a, dtype, copy=copy, order="K" if order is None else order, **rest)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **rest: Any) -> Any:
+    """`np.asanyarray`."""
+    return array(a, dtype, copy=copy, order="K" if order is None else order, subok=True, **rest)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, **rest: Any) -> Any:
+    """`np.ascontiguousarray`: of at least one axis."""
+    return array(a, dtype, copy=None, order="C", ndmin=1, **rest)
+
+
+def asfortranarray(a: Any, dtype: Any = None, **rest: Any) -> Any:
+    """`np.asfortranarray`: of at least one axis."""
+    return array(a, dtype, copy=None, order="F", ndmin=1, **rest)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """`np.asarray_chkfinite`."""
+    np.asarray_chkfinite(_values(a), dtype, order)
+    return asarray(a, dtype, order)
+
+
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    """`np.copy`."""
+    return array(a, order=order, subok=subok)
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1, **rest: Any) -> Any:
+    """`np.fromiter`, whose elements may be traced."""
+    if count >= 0:
+        iter = (part for part, _ in zip(iter, range(count), strict=False))
+    parts = list(iter)
+    if has_tensor(parts):
+        return array(parts, dtype)
+    return traced(np.fromiter(parts, dtype, count, **rest))
+
+
+def _listed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that NumPy dispatches for Tensors, of lists too."""
+
+    @functools.wraps(function)
+    def make(*args: Any) -> Any:
+        return function(*(asarray(x) if type(x) is list or type(x) is tuple else x for x in args))
+
+    return make
+
+
+# ----------------------------------------------------------------------------------------------------- scalars, methods
+
+
+def _scalar(kind: type[np.generic]) -> Callable[..., Any]:
+    """A NumPy scalar type called on a traced value: its cast."""
+    dtype = np.dtype(kind)
+
+    def convert(*args: Any) -> Any:
+        if len(args) == 1 and _differentiated(args[0]):
+            return _built(args[0], dtype)
+        return kind(*args)
+
+    convert.__name__ = convert.__qualname__ = kind.__name__
+    return convert
+
+
+def fresh_method(method: Any) -> Callable[..., Any]:
+    """`a.copy` or `a.astype` of an array, giving a traced constant."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        value = method(*args, **kwargs)
+        return value if value is method.__self__ else traced(value)
+
+    make.__name__ = make.__qualname__ = method.__name__
+    return make
+
+
+CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
+    **{
+        function: _fresh(function)
+        for function in (np.zeros, np.ones, np.empty, np.eye, np.identity, np.zeros_like, np.ones_like, np.empty_like)
+    },
+    **{function: _listed(function) for function in (np.atleast_1d, np.atleast_2d, np.atleast_3d)},
+    **{kind: _scalar(kind) for kind in (np.float64, np.float32, np.float16, np.complex128, np.complex64)},
+    np.full: full,
+    np.full_like: full_like,
+    np.array: array,
+    np.asarray: asarray,
+    np.asanyarray: asanyarray,
+    np.ascontiguousarray: ascontiguousarray,
+    np.asfortranarray: asfortranarray,
+    np.asarray_chkfinite: asarray_chkfinite,
+    np.copy: copy,
+    np.fromiter: fromiter,
+}

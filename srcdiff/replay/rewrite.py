@@ -1,0 +1,97 @@
+"""Code in which every call `f(x)` is `rec(f)(x)`.
+
+Lines and columns are those of the original, also where a call is spread over lines, so tracebacks, debuggers and the
+names in generated code do not change. `rec` is a constant of the code, not a name: it is in nobody's `locals()`.
+Not touched: annotations, which may be kept as text, and `super`, which the compiler treats by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import gast
+
+from srcdiff.replay.original import Original
+
+#: stand in the tree for what `rewritten` puts into the code
+CALL = "\0srcdiff.rec"
+TYPE = "\0srcdiff.rec_type"
+_UNTOUCHED = frozenset({"super"})
+
+
+def rewritten(source: Original, qualname: str, recorders: dict[str, Callable[[Any], Any]]) -> CodeType:
+    """The function's code with calls routed through the recorders. Changes the tree."""
+    _Calls().visit(source.node)
+    code = source.compile()
+    return _finished(code, code.co_qualname, qualname, recorders)
+
+
+class _Calls(gast.NodeTransformer):  # type: ignore[misc]
+    """Wraps what is called."""
+
+    def visit_Call(self, node: Any) -> Any:
+        self.generic_visit(node)
+        func = node.func
+        if isinstance(func, gast.Name) and func.id in _UNTOUCHED:
+            return node
+        start = func.lineno, func.col_offset
+        if isinstance(func, gast.Attribute) and func.lineno != func.end_lineno:
+            # where the compiler puts the call of a method in a chain over several lines: at the method's name
+            node.lineno, node.col_offset = func.end_lineno, func.end_col_offset - len(func.attr)
+        asks = isinstance(func, gast.Name) and func.id == "type" and len(node.args) == 1 and not node.keywords
+        asks = asks and not isinstance(node.args[0], gast.Starred)
+        node.func = _wrapped(func, TYPE if asks else CALL, start)
+        return node
+
+    def visit_Name(self, node: Any) -> Any:
+        return node  # a parameter's annotation is in its Name
+
+    def visit_AnnAssign(self, node: Any) -> Any:
+        node.target = self.visit(node.target)
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        node.args = self.visit(node.args)
+        node.decorator_list = [_wrapped(self.visit(d), CALL, (d.lineno, d.col_offset)) for d in node.decorator_list]
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: Any) -> Any:
+        node.decorator_list = [_wrapped(self.visit(d), CALL, (d.lineno, d.col_offset)) for d in node.decorator_list]
+        node.bases = [self.visit(base) for base in node.bases]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_TypeAlias(self, node: Any) -> Any:
+        return node
+
+
+def _wrapped(func: Any, marker: str, start: tuple[int, int]) -> Any:
+    """`rec(func)`, where `func` is."""
+    constant = gast.Constant(marker, None)
+    constant.lineno, constant.col_offset = constant.end_lineno, constant.end_col_offset = start
+    made = gast.copy_location(gast.Call(constant, [func], []), func)
+    if isinstance(func, gast.Attribute) and func.lineno != func.end_lineno:
+        made.lineno, made.col_offset = func.end_lineno, func.end_col_offset - len(func.attr)
+    return made
+
+
+def _finished(code: CodeType, old: str, new: str, recorders: dict[str, Callable[[Any], Any]]) -> CodeType:
+    """The recorders in place of their markers, and the qualified names that the original's surroundings gave."""
+    constants = tuple(
+        _finished(constant, old, new, recorders) if isinstance(constant, CodeType)
+        else recorders.get(constant, constant) if type(constant) is str
+        else constant
+        for constant in code.co_consts
+    )  # fmt: skip
+    name = code.co_qualname
+    if name == old or name.startswith(old + "."):
+        name = new + name[len(old) :]
+    return code.replace(co_consts=constants, co_qualname=name)
