@@ -61,7 +61,7 @@ def subscript(x: Any, index: Any) -> Any:
         site = table.get((lasti, _getitem, x._type, int))
         if site is not None:
             return _known(x, x._value[index], site, (index,))
-    vary = table.varies((lasti, _getitem), key)
+    vary = table.varies((table.start(lasti), _getitem), key)
     out = indexing.getitem(x, index, vary)
     edge = out._edge
     if edge is not None and edge.site.prim is _getitem:

@@ -100,7 +100,7 @@ class WritingOperators(TensorBase):
             table = tables.get(id(frame.f_code))
             if table is None:
                 table, frame = find_place(frame)
-            if table.varies((frame.f_lasti, _setitem), key):
+            if table.varies((table.start(frame.f_lasti), _setitem), key):
                 static, dynamic = index_of(self, index, True)
             else:
                 static, dynamic = _static_index(key, self._value.shape), ()

@@ -1,13 +1,15 @@
 """Generated matchers: straight-line code that checks a graph against a known one and collects its saved values.
 
 `match(root..., wanted, free)` returns `(leaves, values)` if the graph below the roots has the signature the matcher was
-made for, else None. It checks sites, output numbers and shared inputs by identity; it refuses freed nodes and
+made for (or one that shares more, to the same effect), else None. It checks sites, output numbers, shared inputs and leaves
+by identity; it refuses freed nodes and
 overwritten saved values, which the walk then reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 from srcdiff.tape.lower import Slot
@@ -87,6 +89,7 @@ def make_matcher(
                 text.append(f"  if n{k}.saved is None: return None")
             if site.keeps:
                 freed.append(f"n{k}.saved = None")
+    text.extend(f"  if {clash}: return None" for clash in _clashes(nodes, present))
     text.append("  if free:")
     text.extend(f"   {line}" for line in freed)
     if not freed:
@@ -98,6 +101,22 @@ def make_matcher(
     text.append("  return None")
     exec(compile("\n".join(text), "<srcdiff matcher>", "exec"), namespace)
     return namespace.pop("match")  # type: ignore[no-any-return]
+
+
+def _clashes(nodes: Sequence[GradNode], present: Container[int]) -> Iterator[str]:
+    """Conditions under which two nodes of this graph are one node of the other, where that matters.
+
+    It matters for leaves, and for a wanted node and others of its site: the gradient of each is given as a whole. A node in
+    between that is shared there but not here only has its cotangents passed on one by one.
+    """
+    leaves = [k for k, node in enumerate(nodes) if node.site.prim is None]
+    if len(leaves) > 3:
+        yield f"len({{{', '.join(f'n{k}' for k in leaves)}}}) != {len(leaves)}"
+    else:
+        yield from (f"n{a} is n{b}" for a, b in combinations(leaves, 2))
+    for k, node in enumerate(nodes):
+        if k in present and node.site.prim is not None:
+            yield from (f"n{k} is n{j}" for j, other in enumerate(nodes) if other.site is node.site and j != k)
 
 
 def _inputs(

@@ -230,7 +230,7 @@ def _missed(table: Table, key: Any, prim: Primitive, operands: tuple[Any, ...], 
     parts = list(key)
     if prim.name not in _STATIC_LITERALS:
         for k, o in enumerate(operands):
-            if type(o) in SCALARS and table.varies((key[0], prim, k), o):
+            if type(o) in SCALARS and table.varies((table.start(key[0]), prim, k), o):
                 varying |= 1 << k
                 parts[2 + k] = (type(o), VARYING)
         if varying:
@@ -445,6 +445,13 @@ def new_site(
     varying: int = 0,
 ) -> Site:
     """Look up nothing, infer nothing: the result is there, so its aval is read off it. Under 10 us."""
+    start = table.start(key[0])
+    if start != key[0]:
+        canonical = (start, *key[1:])
+        site = table.get(canonical)
+        if site is None:
+            site = new_site(table, canonical, prim, operands, params, value, frame, varying)
+        return table.setdefault(key, site)
     kinds: list[str] = []
     avals: list[Aval] = []
     needs: list[bool] = []
@@ -477,7 +484,7 @@ def new_site(
     out_aval = tuple(aval(v.shape, v.dtype) for v in value) if prim.multi else aval(value.shape, value.dtype)
     site = Site(
         prim, params, tuple(kinds), tuple(avals), tuple(needs), tuple(literals), out_aval, traced,
-        (frame.f_code, frame.f_lasti),
+        (frame.f_code, key[0]),
     )  # fmt: skip
     site.node_class = node_class(site.label)
     if len(table) > 8_192:

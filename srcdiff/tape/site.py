@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from opcode import opmap
 from types import CodeType, FrameType
 from typing import Any
 from weakref import ref
@@ -17,6 +18,8 @@ import numpy as np
 from srcdiff.aval import Aval, TensorType
 from srcdiff.core.primitive import Primitive
 from srcdiff.tape.modes import modes
+
+_CACHE = opmap["CACHE"]
 
 #: operand kinds in `Site.kinds`
 TENSOR, ARRAY, STATIC, VARYING = "tensor", "array", "static", "varying"
@@ -114,10 +117,11 @@ def _keeps(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...], sav
 class Table(dict[Any, Site]):
     """The sites of one code object, and how many different literals each of its places has seen."""
 
-    __slots__ = ("code", "literals")
+    __slots__ = ("_starts", "code", "literals")
 
     def __init__(self, code: CodeType) -> None:
         super().__init__()
+        self._starts: dict[int, int] = {}
         self.literals: dict[Any, set[Any]] = {}
         key = id(code)
 
@@ -125,6 +129,18 @@ class Table(dict[Any, Site]):
             tables.pop(key, None)
 
         self.code: ref[CodeType] = ref(code, forget)
+
+    def start(self, lasti: int) -> int:
+        """The offset of the instruction at `lasti`: once CPython has specialised an instruction, callees see an offset inside it."""
+        found = self._starts.get(lasti)
+        if found is None:
+            code = self.code()
+            found = lasti
+            if code is not None:
+                while found > 0 and code.co_code[found] == _CACHE:
+                    found -= 2
+            self._starts[lasti] = found
+        return found
 
     def varies(self, place: Any, value: Any) -> bool:
         """Count a literal seen at a place; True once there were more than three different ones."""
