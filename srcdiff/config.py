@@ -30,6 +30,8 @@ class Options:
     verify: bool = False
     #: graphs with more nodes than this are always walked
     largest_graph: int = 20_000
+    #: "auto" replays calls that are proved to be replayable, "never" traces every call
+    replay: str = "never"
     #: turn off everything that reorders arithmetic
     exact: bool = False
     #: trace functions through a clone in which array constructors give traced values

@@ -37,6 +37,8 @@ class Conversions(TensorBase):
 
     def _leaving(self, what: str) -> Any:
         """The value, if it may leave the graph."""
+        if modes.recorder is not None:
+            modes.recorder.fail(f"{what} makes a plain value of one that changes from call to call")
         if self._traced and self._edge is not None and modes.grad:
             raise lost(what, "use NumPy functions on the value, or sd.detach(x) if no derivative is wanted")
         return self._value
@@ -88,9 +90,14 @@ class Conversions(TensorBase):
             if value.size == 0:
                 raise AutogradError("Boolean value of Tensor with no values is ambiguous")
             raise AutogradError("Boolean value of Tensor with more than one value is ambiguous")
-        return bool(value.item())
+        outcome = bool(value.item())
+        if modes.recorder is not None:
+            modes.recorder.branch(self, outcome)
+        return outcome
 
     def __format__(self, spec: str) -> str:
+        if modes.recorder is not None:
+            modes.recorder.fail("formatting a value makes a plain value of it")
         if not spec:
             return str(self)
         if self._value.ndim == 0:
@@ -99,6 +106,8 @@ class Conversions(TensorBase):
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The ndarray itself, sharing memory. Raises for tensors that require grad while recording, as PyTorch does."""
+        if modes.recorder is not None:
+            modes.recorder.fail("numpy() makes a plain array of a value that changes from call to call")
         if self._edge is not None and modes.grad and not force:
             if self._traced:
                 raise lost("numpy()", "use sd.detach(x) if no derivative is wanted")
@@ -108,6 +117,8 @@ class Conversions(TensorBase):
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if modes.recorder is not None:
+            modes.recorder.fail("a plain array was made of a value that changes from call to call")
         if self._edge is not None and modes.grad:
             if self._traced:
                 raise lost(

@@ -13,6 +13,7 @@ from srcdiff.functions.dispatch import FUNCTIONS, UFUNCS, operand
 from srcdiff.functions.ufuncs import UFUNC_FUNCTIONS, UFUNC_METHODS, register_scipy
 from srcdiff.inplace import write
 from srcdiff.origin import where
+from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
 
@@ -76,6 +77,26 @@ def _are_constants(x: Any) -> bool:
 def _exported(x: Any) -> Any:
     """Arrays in place of Tensors, in nested containers."""
     if isinstance(x, TensorBase):
+        if modes.recorder is not None:
+            modes.recorder.fail("a function that srcdiff does not cover reads a value")
+        return x.__array__() if isinstance(x._value, np.ndarray) else x._value
+    if type(x) is dict:
+        return {key: _exported(value) for key, value in x.items()}
+    return type(x)(map(_exported, x)) if type(x) in (list, tuple) else x
+
+
+def _are_constants(x: Any) -> bool:
+    """Whether all Tensors in nested containers are arrays made while tracing, to which nothing differentiated was written."""
+    if isinstance(x, TensorBase):
+        return x._traced and x._edge is None
+    if isinstance(x, dict):
+        return all(map(_are_constants, x.values()))
+    return not isinstance(x, (list, tuple)) or all(map(_are_constants, x))
+
+
+def _exported(x: Any) -> Any:
+    """Arrays in place of Tensors, in nested containers."""
+    if isinstance(x, TensorBase):
         return x.__array__() if isinstance(x._value, np.ndarray) else x._value
     if type(x) is dict:
         return {key: _exported(value) for key, value in x.items()}
@@ -109,6 +130,8 @@ def write_out(out: Any, result: Any, name: str) -> Any:
             f"{name}: out= is a plain array, which cannot hold a gradient, at {where(*user_place(4))}; "
             "make it with np.zeros_like or np.empty_like of a traced value"
         )
+    if modes.recorder is not None:
+        modes.recorder.fail("it writes in place")
     out[...] = result._value if isinstance(result, TensorBase) else result
     return out
 

@@ -13,10 +13,12 @@ import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions import indexing
+from srcdiff.index import split
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import next_seq
 from srcdiff.tape.site import find_place, tables
+from srcdiff.tape.value import TensorBase
 
 _getframe = sys._getframe
 _new = object.__new__
@@ -44,6 +46,8 @@ def static_key(index: Any) -> Any:
 
 def subscript(x: Any, index: Any) -> Any:
     """`x[index]` for a Tensor x, called from its `__getitem__`."""
+    if modes.recording == 3:
+        return _watched(x, index)
     key = static_key(index)
     if key is None or x._edge is None or not modes.recording or type(x._value) is not np.ndarray:
         found = indexing.getitem(x, index)
@@ -95,3 +99,12 @@ def _known(x: Any, value: Any, site: Any, dynamic: tuple[Any, ...]) -> Any:
     return out
 
 
+
+
+def _watched(x: Any, index: Any) -> Any:
+    """The same while a recorder watches: an array of integers that is itself a Tensor stays one, so that it is seen."""
+    if isinstance(index, TensorBase) and index._value.ndim and index._value.dtype.kind in "iu":
+        static, dynamic = split(index._value, x._value.shape)
+        if len(dynamic) == 1 and dynamic[0].shape == index._value.shape:
+            return _getitem(x, index, index=static)
+    return indexing.getitem(x, index)

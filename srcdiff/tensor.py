@@ -19,15 +19,16 @@ from srcdiff.autograd.tensor_api import GradientMethods
 from srcdiff.conversion import Conversions
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.dispatch import call_function, call_ufunc
+from srcdiff.dtypes import default_dtype
 from srcdiff.functions.dispatch import UFUNCS
-from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.inplace import InPlace
+from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.printing import format_tensor
 from srcdiff.size import Size
+from srcdiff.subscript import subscript
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import binary, record1, record2, reflected, unary
-from srcdiff.subscript import subscript
 from srcdiff.tape.value import TensorBase
 from srcdiff.torch_methods import TorchMethods
 
@@ -72,6 +73,8 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
         return iter([self[k] for k in range(len(self._value))])
 
     def __contains__(self, x: Any) -> bool:
+        if modes.recorder is not None:
+            modes.recorder.fail("`in` reads a value")
         return bool(np.any(np.equal(self._value, x._value if isinstance(x, TensorBase) else x)))
 
     def __getitem__(self, index: Any) -> Any:
@@ -148,7 +151,7 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
         return self // other, self % other
 
     def __repr__(self) -> str:
-        return format_tensor(self._array, suffixes=self._suffixes())
+        return format_tensor(self._array, suffixes=self._suffixes(), default_dtype=default_dtype())
 
     def _suffixes(self) -> list[str]:
         if self._requires:

@@ -26,10 +26,10 @@ TABLE = {
     3: "transform",
     4: "codegen",
     5: "compiler",
-    6: "printing functions inplace subscript conversion onestep ambiguity dispatch torchlike",
+    6: "printing functions inplace subscript conversion onestep ambiguity flat dispatch torchlike",
     6.5: "replay",
     7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods tensor",
-    8: "numpy scipy func nn optim utils testing linalg special legacy serialization",
+    8: "numpy scipy func nn optim utils testing linalg special fft legacy serialization",
     9: "__init__",
 }
 LAYERS = {name: layer for layer, names in TABLE.items() for name in names.split()}

@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.api.player import Player, agrees, make_entry, watch
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
 from srcdiff.api.inspect import CacheInfo, executable_of, explanation, info_of, text_of
 from srcdiff.autograd.cache import Counts, forget
 from srcdiff.autograd.engine import trace_gradients
+from srcdiff.config import config
 from srcdiff.core.program import Program
+from srcdiff.errors import CompileError
+from srcdiff.replay.purity import Refused
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.value import TensorBase
@@ -32,6 +36,7 @@ class Transformed:
         self._argnames = argnames
         self._has_aux = has_aux
         self._counts = Counts()
+        self._player = Player()
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -39,6 +44,7 @@ class Transformed:
             return self
         bound = type(self)(self._function.__get__(instance, owner), self._argnums, self._argnames, self._has_aux)
         bound._counts = self._counts
+        bound._player.refused = "methods are traced on every call"
         return bound
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -189,12 +195,62 @@ class Grad(Transformed):
         value, gradient, aux = self._value_and_gradient(args, kwargs)
         return (gradient, aux) if self._has_aux else gradient
 
-    def _value_and_gradient(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def _value_and_gradient(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        player = self._player
+        if player.entries:
+            played = player.play(args, kwargs)
+            if played is not None:
+                entry, result = played
+                if entry.checks:
+                    entry.checks -= 1
+                    traced = self._traced_call(args, kwargs)
+                    if not agrees(result, traced[:2]):
+                        player.disagreed()
+                    return traced
+                self._counts.replayed += 1
+                return *result, None
+        if player.refused is None and not self._has_aux and config.options.replay != "never":
+            signature = player.wants(self._function, args, kwargs, self._chosen(args, kwargs))
+            if signature is not None:
+                recorded = self._recorded_call(signature, args, kwargs)
+                if recorded is not None:
+                    return recorded
+        return self._traced_call(args, kwargs)
+
+    def _traced_call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
         run = self._trace(args, kwargs)
-        value, aux = scalar_result(run.result, self._has_aux, f"sd.{'value_and_' if type(self) is ValueAndGrad else ''}grad")
+        value, aux = scalar_result(run.result, self._has_aux, self._what)
         found, is_open = gradients_of(run, value, counts=self._counts)
         gradient = self._structured(run.rebuild(found))
         return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
+
+    def _recorded_call(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any] | None:
+        """A traced call that is watched, and becomes an entry if it can be replayed; None if it may not even be watched."""
+        player = self._player
+        try:
+            watched = watch(self._function, args, kwargs, self._chosen(args, kwargs), self._name)
+        except Refused as reason:
+            player.refused = str(reason)
+            return None
+        self._counts.traced += 1
+        run = watched.run
+        value, _ = scalar_result(run.result, False, self._what)
+        name = getattr(self._function, "__name__", "function")
+        try:
+            entry = make_entry(
+                signature, watched, args, kwargs, self._structured, name if name.isidentifier() else "function"
+            )
+            player.entries.insert(0, entry)
+        except (Refused, CompileError) as reason:
+            player.failures += 1
+            if player.failures >= 2 or not watched.recorder.failed:
+                player.refused = str(reason)
+        found, is_open = gradients_of(run, value, counts=self._counts)
+        return outside(value, run, is_open), self._structured(run.rebuild(found)), None
+
+    @property
+    def _what(self) -> str:
+        return "sd.value_and_grad" if type(self) is ValueAndGrad else "sd.grad"
 
 
 class ValueAndGrad(Grad):

@@ -86,7 +86,7 @@ class CacheInfo:
 def info_of(counts: Counts) -> CacheInfo:
     """Counts as users see them."""
     return CacheInfo(
-        len(counts.executables), counts.hits, counts.misses, counts.traced, 0, config.cache_size, tuple(counts.reasons)
+        len(counts.executables), counts.hits, counts.misses, counts.traced, counts.replayed, config.cache_size, tuple(counts.reasons)
     )
 
 

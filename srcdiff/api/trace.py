@@ -17,7 +17,7 @@ from srcdiff.api.tree import Rebuild, flatten, leaf_names
 from srcdiff.aval import TensorType, aval
 from srcdiff.config import config
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.errors import DTypeError
+from srcdiff.errors import DTypeError, GradientLostError
 from srcdiff.replay.active import active
 from srcdiff.replay.clone import cloned
 from srcdiff.tape import record
@@ -90,6 +90,11 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
         modes.update(grad=True)
     try:
         result = function(*args, **kwargs)
+    except ValueError as error:
+        # NumPy hides what a Tensor's __float__ raises behind "setting an array element with a sequence"
+        if isinstance(error.__cause__, GradientLostError):
+            raise error.__cause__ from None
+        raise
     finally:
         if not recording:
             modes.update(grad=False)

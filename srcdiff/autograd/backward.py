@@ -147,7 +147,7 @@ def _finished(x: Any, ct: Any, allow_unused: bool, zeros: bool) -> Any:
 def _wanted(x: Any) -> Edge:
     if isinstance(x, GradientEdge):
         node, k = x
-        return (node, k) if node.site.prim is not None and getattr(node.site.prim, "multi", False) else node
+        return (node, k) if node.several else node
     return x._edge
 
 

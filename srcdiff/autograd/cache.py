@@ -18,6 +18,7 @@ class Counts:
     misses: int = 0
     walked: int = 0
     traced: int = 0
+    replayed: int = 0
     reasons: deque[str] = field(default_factory=lambda: deque(maxlen=32))
     executables: WeakSet[Any] = field(default_factory=WeakSet)
 
@@ -34,7 +35,7 @@ class Counts:
 
     def clear(self) -> None:
         """Start counting anew."""
-        self.hits = self.misses = self.walked = self.traced = 0
+        self.hits = self.misses = self.walked = self.traced = self.replayed = 0
         self.reasons.clear()
         self.executables.clear()
 

@@ -39,7 +39,7 @@ def before_node(node: GradNode, ct: Any, create_graph: bool) -> Any:
         if k in parts:
             parts[k] = _run_hooks(hooks, parts[k], create_graph)
     if options.pre_hooks:
-        outputs = len(node.site.out_aval) if type(ct) is dict else 1
+        outputs = node.outputs if type(ct) is dict else 1
         grads = tuple(_wrap(parts.get(k)) for k in range(outputs))
         for hook in list(options.pre_hooks.values()):
             made = hook(grads)
@@ -74,7 +74,7 @@ def after_node(node: GradNode, results: list[Any], ct: Any, create_graph: bool) 
     if not hooks:
         return results
     parts = ct if type(ct) is dict else {0: ct}
-    outputs = tuple(_wrap(parts[k]) for k in sorted(parts))
+    outputs = tuple(_wrap(parts.get(k)) for k in range(node.outputs if type(ct) is dict else 1))
     grads = tuple(_wrap(made) for made in results)
     for hook in list(hooks.values()):
         made = hook(grads, outputs)

@@ -35,12 +35,16 @@ def walk(
     """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of leaf
     node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
     """
-    outer, run = modes.backward_run, Run()
+    outer, run, recording = modes.backward_run, Run(), modes.grad
     modes.backward_run = run
+    if recording is not create_graph:
+        modes.update(grad=create_graph)
     try:
         result = _walk(roots, cts, wanted, retain, create_graph, collect(roots) if nodes is None else nodes)
     finally:
         modes.backward_run = outer
+        if modes.grad is not recording:
+            modes.update(grad=recording)
     for finish in run.at_end:
         finish()
     return result
@@ -140,7 +144,10 @@ def _run(node: GradNode, ct: Any, create_graph: bool, wanted: Container[int]) ->
 
 def _results(node: GradNode, ct: Any, create_graph: bool) -> list[Any]:
     if node.apply is not None:
-        return node.apply(ct, create_graph)
+        results = node.apply(ct, create_graph)
+        if modes.anomaly and modes.anomaly_check_nan:
+            check_nan(node, results)
+        return results
     if type(ct) is dict:
         ct = tuple(ct.get(k) for k in range(len(node.site.out_aval)))
     if node.saved is None:

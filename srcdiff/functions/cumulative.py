@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.functions.dispatch import implements, no_value, operand
+from srcdiff.functions.dispatch import implements, no_value, operand, plain
 from srcdiff.functions.nanreductions import present
 from srcdiff.functions.reductions import as_array, masked, size
 from srcdiff.functions.reductions import sum as sum_
@@ -244,6 +244,6 @@ def _one_sided(values: tuple[Any, Any, Any], near: Any, far: Any) -> Any:
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """np.unwrap: jumps of more than half a period are taken out; the slope is 1."""
     x = as_array(p)
-    values = getattr(x, "_value", x)
+    values = plain(x)
     correction = np.unwrap(values, discont=discont, axis=axis, period=period) - values
     return x + correction

@@ -17,6 +17,7 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY, Operand, Primitive
 from srcdiff.errors import UnsupportedError
 from srcdiff.tape.record import plain as wrap
+from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,6 +62,8 @@ def has_operand(x: Any) -> bool:
 def plain(x: Any) -> Any:
     """The array behind a Tensor, also inside lists and tuples; everything else as it is. For what has no derivative."""
     if isinstance(x, TensorBase):
+        if modes.recorder is not None:
+            modes.recorder.fail("a function without a derivative reads a value")
         return x._value
     if type(x) is tuple:
         return tuple(map(plain, x))
@@ -83,7 +86,7 @@ def values_of(x: Any) -> Any:
     """The plain array of a Tensor, which so becomes a constant; within lists and tuples too. Anything else as it is."""
     if isinstance(x, (list, tuple)):
         return type(x)(map(values_of, x))
-    return getattr(x, "_value", x)
+    return plain(x)
 
 
 def operand(x: Any) -> Any:

@@ -12,7 +12,7 @@ class Modes(threading.local):
 
     #: record operations (`no_grad` clears it); set it through `update`
     grad: bool = True
-    #: the same for the hot path: 0 do not record, 1 record, 2 record with extras (anomaly mode, saved-tensor hooks)
+    #: the same for the hot path: 0 do not record, 1 record, 2 record with extras (anomaly mode, saved-tensor hooks), 3 watched
     recording: int = 1
     #: results are inference tensors
     inference: bool = False
@@ -29,12 +29,23 @@ class Modes(threading.local):
     place: Any = None
     #: the backward pass that is walking the graph
     backward_run: Any = None
+    #: the level of forward derivatives that is open: operations are recorded in `no_grad` mode too
+    dual: Any = None
+    #: watches every operation, to find out whether a call can be replayed
+    recorder: Any = None
 
     def update(self, **changes: Any) -> None:
         """Set modes, keeping `recording` in step."""
         for name, value in changes.items():
             setattr(self, name, value)
-        self.recording = 0 if not self.grad else 2 if self.anomaly or self.pack_hooks else 1
+        if self.recorder is not None:
+            self.recording = 3
+        else:
+            self.recording = self.unwatched()
+
+    def unwatched(self) -> int:
+        """What `recording` is while nothing watches."""
+        return 0 if not (self.grad or self.dual) else 2 if self.anomaly or self.pack_hooks else 1
 
 
 class Run:

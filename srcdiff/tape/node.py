@@ -53,6 +53,16 @@ class GradNode:
             if k >= len(kinds) or kinds[k] not in (STATIC, VARYING)
         )
 
+    @property
+    def several(self) -> bool:
+        """Whether edges to this node say which output they mean."""
+        return getattr(self.site.prim, "multi", False) is True
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs the operation has."""
+        return len(self.site.out_aval) if self.several else 1
+
     def name(self) -> str:
         """The class name, as PyTorch gives it."""
         return type(self).__name__

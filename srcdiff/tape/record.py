@@ -121,6 +121,8 @@ def acceptable(y: Any) -> Any:
 def record1(prim: Primitive, x: Any, value: Any, frame: Any) -> Any:
     """The Tensor for `value`, the result of a primitive of one Tensor without parameters, recorded if it needs to be."""
     mode = modes.recording
+    if mode == 3:
+        return watched(record1, prim, (x,), {}, (prim, x, value, frame))
     edge = x._edge
     if edge is None or not mode:
         return plain(value, x._traced)
@@ -161,6 +163,8 @@ def record1(prim: Primitive, x: Any, value: Any, frame: Any) -> Any:
 def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
     """The same for two operands, at least one of them a Tensor, the other a Tensor, array or number."""
     mode = modes.recording
+    if mode == 3:
+        return watched(record2, prim, (x, y), {}, (prim, x, y, value, frame))
     x_tensor = isinstance(x, TensorBase)
     y_tensor = isinstance(y, TensorBase)
     x_edge = x._edge if x_tensor else None
@@ -210,6 +214,22 @@ def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
     return out
 
 
+def watched(
+    function: Callable[..., Any], prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], args: tuple[Any, ...]
+) -> Any:
+    """An operation done as always, `function(*args)`, and told to the recorder."""
+    recorder = modes.recorder
+    modes.recorder = None
+    modes.recording = modes.unwatched()
+    try:
+        out = function(*args)
+    finally:
+        modes.recorder = recorder
+        modes.recording = 3
+    recorder.note(prim, operands, params, out)
+    return out
+
+
 def operand_key(x: Any) -> Any:
     """What a site key holds of an operand that is no Tensor."""
     if type(x) is np.ndarray or type(x) not in SCALARS:
@@ -252,6 +272,8 @@ _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64})
 
 def bind(tensor: Any, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `prim` on Tensors, arrays and numbers, and record it if any Tensor needs a gradient."""
+    if modes.recording == 3:
+        return watched(record, prim, operands, params, (prim, operands, params, _getframe(2)))
     if len(operands) == 1 and not prim.view and not prim.multi:
         try:
             value = prim.eval(tensor._value, **params)
@@ -320,6 +342,8 @@ def note(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], val
 
     For writes: the memory is written, the tape has the operation that gives the new value from the old one.
     """
+    if modes.recorder is not None:
+        modes.recorder.fail("it writes in place")
     for o in operands:
         if isinstance(o, TensorBase) and o._edge is not None:
             return _record(prim, operands, params, value, frame or _getframe(1))
@@ -556,6 +580,13 @@ def regenerate(tensor: Any) -> None:
 
 def forbidden_view(view: View, modified: str) -> str:
     """PyTorch's text for a view that may not be used once it (or what it is a view of) has been written."""
+    if not view.steps:
+        return (
+            f"Output 0 of {view.multi} is a view and {modified} modified inplace. This view was created inside a custom "
+            "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+            "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
+            "forbidden. You can fix this by cloning the output of the custom Function."
+        )
     if view.no_grad:
         return (
             f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled. Given that this use "

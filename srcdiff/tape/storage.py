@@ -15,6 +15,7 @@ from weakref import ref
 import numpy as np
 
 from srcdiff.errors import AutogradError
+from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 
 
@@ -72,6 +73,8 @@ class Storage:
     def before_write(self, snapshot: bool, place: Any = None) -> None:
         """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write. The
         place of the write in the user's code is looked for if it is not given."""
+        if modes.recorder is not None:
+            modes.recorder.fail("it writes in place")
         for r in self.cells:
             cell = r()
             if cell is None:

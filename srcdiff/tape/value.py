@@ -26,7 +26,8 @@ from srcdiff.tape.storage import Cell, Storage
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view is `base` after a chain of view operations: (primitive, dynamic operands, parameters)."""
+    """A view is `base` after a chain of view operations: (primitive, dynamic operands, parameters). No steps: a custom
+    Function, named by `multi`, made it."""
 
     base: TensorBase
     steps: tuple[tuple[Primitive, tuple[Any, ...], dict[str, Any]], ...]

@@ -1,0 +1,175 @@
+"""Guards: generated code that looks at everything a recorded call depended on, and collects the arrays to replay it with.
+
+`guard(args, kwargs)` gives a tuple of arrays if the arguments have the structure, types, shapes, dtypes and static values of the
+recorded call, and all that was read from outside is what it was; else None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from srcdiff.replay.purity import MISSING, Read, Refused
+
+Guard = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...] | None]
+
+_CONSTANT_TYPES = (int, float, bool, complex, str, bytes)
+
+
+def same(value: Any, expected: Any) -> bool:
+    """Whether plain data is what it was: types and values, the sign of zero included."""
+    if type(value) is not type(expected):
+        return False
+    if type(expected) is tuple:
+        return len(value) == len(expected) and all(map(same, value, expected))
+    if type(expected) is float:
+        return value == expected and (expected != 0 or math.copysign(1, value) == math.copysign(1, expected))
+    if isinstance(expected, (np.generic, complex)):
+        return repr(value) == repr(expected)
+    if isinstance(expected, (int, str, bytes)):
+        return bool(value == expected)
+    return value is expected
+
+
+def unchanged(value: Any, array: Any, copy: Any) -> bool:
+    """Whether an array read from outside is the same object with the same contents."""
+    return value is array and value.dtype == copy.dtype and value.shape == copy.shape and value.tobytes() == copy.tobytes()
+
+
+class _Writer:
+    """The text of one guard as it grows."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"same": same, "unchanged": unchanged, "ndarray": np.ndarray, "float64": np.float64}
+        self.arrays: list[str] = []
+        self._count = 0
+
+    def bind(self, value: Any, stem: str) -> str:
+        """A name for an object in the guard's namespace."""
+        self._count += 1
+        name = f"{stem}{self._count}"
+        self.names[name] = value
+        return name
+
+    def fresh(self, stem: str) -> str:
+        """A name for a variable."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def require(self, condition: str) -> None:
+        """Give up unless the condition holds."""
+        self.lines.append(f"    if not ({condition}): return None")
+
+
+def make_guard(args: Sequence[Any], kwargs: dict[str, Any], data: set[tuple[Any, ...]], reads: Sequence[Read]) -> tuple[Guard, str]:
+    """A guard for calls like this one, and its text. `data` has the paths of the Python floats that are data, not constants.
+
+    Raises Refused for arguments that cannot be guarded.
+    """
+    writer = _Writer()
+    writer.lines.append("def guard(args, kwargs):")
+    writer.require(f"len(args) == {len(args)} and len(kwargs) == {len(kwargs)}")
+    for k, value in enumerate(args):
+        _argument(writer, f"args[{k}]", value, (k,), data)
+    for key, value in kwargs.items():
+        writer.require(f"{key!r} in kwargs")
+        _argument(writer, f"kwargs[{key!r}]", value, (key,), data)
+    _outside(writer, reads)
+    listed = "".join(f"{name}, " for name in writer.arrays)
+    writer.lines.append(f"    return ({listed})")
+    text = "\n".join(writer.lines)
+    namespace = dict(writer.names)
+    exec(compile(text, "<srcdiff guard>", "exec"), namespace)
+    return namespace["guard"], text
+
+
+def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: set[tuple[Any, ...]]) -> None:
+    kind = type(value)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        name = w.fresh("x")
+        dtype = w.bind(value.dtype, "dtype")
+        test = "type({0}) is ndarray" if kind is np.ndarray else f"type({{0}}) is {w.bind(kind, 'scalar')}"
+        w.lines.append(f"    {name} = {place}")
+        w.require(f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) and {name}.shape == {value.shape}")
+        w.arrays.append(name)
+    elif kind is float and path in data:
+        name = w.fresh("x")
+        w.lines.append(f"    {name} = {place}")
+        w.require(f"type({name}) is float")
+        w.arrays.append(f"float64({name})")
+    elif kind in (list, tuple):
+        name = w.fresh("t")
+        w.lines.append(f"    {name} = {place}")
+        w.require(f"type({name}) is {kind.__name__} and len({name}) == {len(value)}")
+        for k, part in enumerate(value):
+            _argument(w, f"{name}[{k}]", part, (*path, k), data)
+    elif kind is dict:
+        name = w.fresh("d")
+        w.lines.append(f"    {name} = {place}")
+        keys = w.bind(list(value), "keys")
+        w.require(f"type({name}) is dict and list({name}) == {keys}")
+        for key, part in value.items():
+            if type(key) not in (str, int):
+                raise Refused(f"a dict argument has a key of type {type(key).__name__}")
+            _argument(w, f"{name}[{key!r}]", part, (*path, key), data)
+    elif value is None:
+        w.require(f"{place} is None")
+    elif kind in _CONSTANT_TYPES and value == value:
+        w.require(f"same({place}, {w.bind(value, 'constant')})")
+    elif kind is FunctionType or isinstance(value, (ModuleType, np.ufunc)):
+        w.require(f"{place} is {w.bind(value, 'static')}")
+    else:
+        raise Refused(f"an argument is a {kind.__module__}.{kind.__qualname__}")
+
+
+def _outside(w: _Writer, reads: Sequence[Read]) -> None:
+    done: set[tuple[str, int, str]] = set()
+    missing = w.bind(MISSING, "missing")
+    for read in reads:
+        key = (read.kind, id(read.holder), read.name)
+        if key in done:
+            continue
+        done.add(key)
+        holder = w.bind(read.holder, read.kind)
+        if read.kind == "code":
+            w.require(f"{holder}.__code__ is {w.bind(read.value, 'code')}")
+        elif read.kind == "defaults":
+            positional, keyword = read.value
+            w.require(f"{holder}.__defaults__ is {w.bind(positional, 'defaults')}")
+            if keyword is None:
+                w.require(f"{holder}.__kwdefaults__ is None")
+            else:
+                values = tuple(keyword.items())
+                w.require(f"same(tuple(({holder}.__kwdefaults__ or {{}}).items()), {w.bind(values, 'defaults')})")
+            for default in positional or ():
+                if isinstance(default, np.ndarray):
+                    _same_as(w, w.bind(default, "default"), default)
+        else:
+            place = f"{holder}.get({read.name!r}, {missing})" if read.kind == "global" else f"{holder}.cell_contents"
+            _same_as(w, place, read.value)
+
+
+def _same_as(w: _Writer, place: str, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        w.require(f"unchanged({place}, {w.bind(value, 'array')}, {w.bind(value.copy(), 'contents')})")
+    elif type(value) in (*_CONSTANT_TYPES, tuple) or isinstance(value, np.generic):
+        if isinstance(value, (float, complex)) and value != value:
+            raise Refused("a NaN is read from outside")
+        if type(value) is tuple:
+            _plain_tuple(value)
+        w.require(f"same({place}, {w.bind(value, 'constant')})")
+    else:
+        w.require(f"{place} is {w.bind(value, 'object')}")
+
+
+def _plain_tuple(value: Any) -> None:
+    if isinstance(value, tuple):
+        for part in value:
+            _plain_tuple(part)
+    elif isinstance(value, np.ndarray):
+        raise Refused("a tuple from outside has an array in it")
