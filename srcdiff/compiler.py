@@ -191,8 +191,9 @@ def program_name(roots: Sequence[Edge], origins: dict[GradNode, Origin | None]) 
 
 def _targets(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> tuple[tuple[int, ...], list[Edge]]:
     """Positions and edges of the values whose gradients the program returns."""
-    if wanted is None:
-        leaves = [node for node in nodes if type(node) is AccumulateGrad]
+    if wanted is None:  # the leaves, in the order in which they were first used
+        met = dict.fromkeys(edge_node(edge) for node in nodes for edge in node.inputs if edge is not None)
+        leaves = [node for node in (*met, *(node for node in nodes if node not in met)) if type(node) is AccumulateGrad]
         return tuple(range(len(leaves))), list(leaves)
     present = {id(node) for node in nodes}
     found = [(k, e) for k, e in enumerate(wanted) if e is not None and id(edge_node(e)) in present]
