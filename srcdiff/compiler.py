@@ -88,7 +88,8 @@ def _with_dead_roots(program: Program, roots: Sequence[Edge], alive: Sequence[bo
     seeds = iter(program.inputs)
     builder = Builder()
     made = [
-        next(seeds) if lives else builder.input(_aval_at(edge), "g_unused") for edge, lives in zip(roots, alive, strict=True)
+        next(seeds) if lives else builder.input(_aval_at(edge), "g_unused")
+        for edge, lives in zip(roots, alive, strict=True)
     ]
     return Program(program.name, (*made, *seeds), program.outputs)
 
@@ -139,7 +140,7 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
     origins = {node: origin_of(node) for node in nodes if node.site.prim is not None}
     sources = {node: Source(o.target, o.file, o.line, o.text) for node, o in origins.items() if o is not None}
     names = {node: operand_names(node, o) for node, o in origins.items() if o is not None}
-    avals = {}
+    avals: dict[GradNode, Any] = {}
     for node in nodes:
         if node.site.prim is not None:
             for k, edge in enumerate(node.inputs):
@@ -170,7 +171,7 @@ def operand_names(node: GradNode, origin: Origin) -> tuple[str | None, ...]:
 
 def _label(label: Any) -> str | None:
     """The name of a differentiated argument, from what the trace noted about it."""
-    return label if isinstance(label, str) or label is None else label[0](*label[1:])  # type: ignore[no-any-return]
+    return label if isinstance(label, str) or label is None else label[0](*label[1:])
 
 
 def origin_of(node: GradNode) -> Origin | None:
@@ -202,7 +203,7 @@ def _targets(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> tuple[
 
 def _value(lowered: Lowered, nodes: Sequence[GradNode], edge: Edge) -> Node:
     value = lowered.values[[id(node) for node in nodes].index(id(edge_node(edge)))]
-    return item(value, edge[1]) if type(edge) is tuple else value  # type: ignore[no-any-return]
+    return item(value, edge[1]) if type(edge) is tuple else value
 
 
 def _renumber(slot: Slot, inner: Sequence[GradNode], position: dict[int, int]) -> Slot:
@@ -223,12 +224,16 @@ def _closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
     return all(node.site.prim is not None or id(node) in known for node in nodes)
 
 
-_SINGULAR = frozenset({"div", "pow", "log", "log2", "log10", "log1p", "sqrt", "reciprocal", "arccos", "arcsin", "arctanh"})
+_SINGULAR = frozenset(
+    {"div", "pow", "log", "log2", "log10", "log1p", "sqrt", "reciprocal", "arccos", "arcsin", "arctanh"}
+)
 
 
 def _may_warn(program: Program) -> bool:
     """Whether an operation may divide by zero or leave its domain; a division by a number written in the code does not."""
     return any(
-        node.prim is not None and node.prim.name in _SINGULAR and not (node.prim.name == "div" and node.operands[1].literal)
+        node.prim is not None
+        and node.prim.name in _SINGULAR
+        and not (node.prim.name == "div" and node.operands[1].literal)
         for node in program.nodes()
     )

@@ -51,7 +51,9 @@ def _make(site: Site) -> Step | None:
         return None
     cells = [p for p, k in enumerate(site.save_list) if k == OUT or site.kinds[k] is TENSOR]
     text = ["def step(ct, saved):"]
-    text += [f"    v{p} = saved[{p}].array" if p in cells else f"    v{p} = saved[{p}]" for p in range(len(site.save_list))]
+    text += [
+        f"    v{p} = saved[{p}].array" if p in cells else f"    v{p} = saved[{p}]" for p in range(len(site.save_list))
+    ]
     text.append(f"    return run(ct, {', '.join(f'v{position[k]}' for k in inputs)})")
     namespace: dict[str, Any] = {"run": run}
     exec("\n".join(text), namespace)
@@ -67,7 +69,7 @@ def step_program(site: Site, names: tuple[str | None, ...], source: Source = NOW
         if kind is STATIC:
             operands.append(builder.literal(site.values[k]))
             continue
-        name = names[k] if k < len(names) and names[k] else site.prim.operand_name(k)
+        name = (names[k] if k < len(names) else None) or site.prim.operand_name(k)
         operands.append(builder.input(site.avals[k], f"x{name}" if name.isdigit() else name, source))
     out = builder.opaque(site.prim, tuple(operands), site.params, site.out_aval, source.name or "out")
     outputs = tuple(item(out, k) for k in range(len(site.out_aval))) if site.prim.multi else (out,)

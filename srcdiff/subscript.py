@@ -15,6 +15,7 @@ from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions import indexing
 from srcdiff.index import split
 from srcdiff.tape import record
+from srcdiff.tape.extras import finish
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import next_seq
 from srcdiff.tape.site import find_place, tables
@@ -95,7 +96,7 @@ def _known(x: Any, value: Any, site: Any, dynamic: tuple[Any, ...]) -> Any:
     if isinstance(value, np.ndarray):
         record.make_view(out, _getitem, (x, *dynamic), params)
     if modes.recording != 1:
-        record.finish(node, record.plain)
+        finish(node, record.plain)
     return out
 
 

@@ -205,7 +205,7 @@ def restless(site: Any) -> bool:
     if site.executables or len(site.sightings) < RESTLESS or site.compile_now:
         return False
     site.skipped = (site.skipped + 1) % 8
-    return site.skipped != 0
+    return bool(site.skipped)
 
 
 def _leads_to(nodes: Sequence[GradNode], roots: Sequence[Edge], wanted: Sequence[Edge]) -> bool:

@@ -44,8 +44,8 @@ class Mode:
 def decorate(function: F, make: Callable[[], Any]) -> F:
     """`function` with a fresh context from `make` around each call; classes get it around their `__init__`."""
     if inspect.isclass(function):
-        function.__init__ = decorate(function.__init__, make)
-        return function  # type: ignore[no-any-return]
+        function.__init__ = decorate(function.__init__, make)  # type: ignore[method-assign]
+        return function
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)

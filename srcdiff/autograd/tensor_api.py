@@ -11,7 +11,7 @@ from srcdiff.autograd.hooks import retain_grad
 from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.size import Size
 from srcdiff.tape.modes import modes
-from srcdiff.tape.node import GradNode, Handle
+from srcdiff.tape.node import Edge, GradNode, Handle
 from srcdiff.tape.value import TensorBase
 
 _CHANGE_NON_LEAF = (
@@ -79,7 +79,7 @@ class GradientMethods(TensorBase):
         """The node of the operation that made this tensor; None for leaves."""
         if self._requires:
             return None
-        edge = self._edge
+        edge: Edge | None = self._edge
         return edge[0] if type(edge) is tuple else edge
 
     @property

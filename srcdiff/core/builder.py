@@ -113,7 +113,8 @@ def item(value: Any, k: int) -> Any:
 def rebuild(program: Program, rule: Rule, builder: Builder | None = None) -> Program:
     """The program made anew in a fresh Builder; `rule` returns a replacement for a node, or None to keep it.
 
-    A replacement has the aval of what it replaces. `rule(builder, node, operands)` gets the old node and its already rebuilt operands.
+    A replacement has the aval of what it replaces. `rule(builder, node, operands)` gets the old node and
+    its already rebuilt operands.
     """
     builder = builder or Builder()
     new: dict[Node, Node] = {node: builder.input(node.aval, node.name, node.source) for node in program.inputs}

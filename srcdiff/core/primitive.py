@@ -32,7 +32,8 @@ REGISTRY: dict[str, Primitive] = {}
 class Primitive:
     """One operation. See `ops/families.py` for the constructors that fill most of this in.
 
-    `fast`, if given, is evaluated instead of `expr`: the same value, bit for bit, with less of NumPy's Python in between.
+    `fast`, if given, is evaluated instead of `expr`: the same value, bit for bit, with less of NumPy's Python in
+    between.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Primitive:
                 return None
 
             def nth(ct: Any, out: Any, *operands: Any, **params: Any) -> Any:
-                return vjps(k, ct, out, *operands, **params)  # type: ignore[operator]
+                return vjps(k, ct, out, *operands, **params)
 
             return nth
         return vjps[k] if k < len(vjps) else None

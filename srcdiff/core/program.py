@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from srcdiff.aval import Aval
 from srcdiff.core.primitive import Operand, Primitive
 
-if TYPE_CHECKING:
-    from srcdiff.core.builder import Builder
+
+class Maker(Protocol):
+    """What makes the nodes of a program: `srcdiff.core.builder.Builder`."""
+
+    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
+        """The node for `prim(*operands, **params)`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,7 +50,7 @@ class Node(Operand):
     params: tuple[tuple[str, Hashable], ...]
     #: a tuple of avals for a primitive with several outputs
     aval: Any
-    builder: Builder
+    builder: Maker
     number: int
     source: Source = NOWHERE
     #: stem of the printed variable, if the user or the transformation named the value

@@ -6,8 +6,8 @@
     primitive     a full vjp, one function per operand
     nondiff       no derivative (piecewise constant, integer or boolean results)
 
-What a rule reads is worked out from its bytecode: an operand that a rule mentions is saved for backward, unless only its
-`.shape`, `.dtype`, `.ndim` or `.size` is read. Broadcasting is no rule's business: whoever runs a rule sums its
+What a rule reads is worked out from its bytecode: an operand that a rule mentions is saved for backward, unless only
+its `.shape`, `.dtype`, `.ndim` or `.size` is read. Broadcasting is no rule's business: whoever runs a rule sums its
 result to the operand's shape and casts it to the operand's dtype (`srcdiff.ops.fit`).
 """
 
@@ -67,7 +67,7 @@ def primitive(
     params: str = "",
     **options: Any,
 ) -> Primitive:
-    """The general form: `vjp[i](ct, out, *operands, **params)`, or for variadic ones `vjp(i, ct, out, *xs, **params)`."""
+    """The general form: `vjp[i](ct, out, *operands, **params)`; variadic ones have `vjp(i, ct, out, *xs, **params)`."""
     rules = vjp if callable(vjp) else tuple(vjp)
     return _declare(name, args, expr, params, infer, rules, **options)
 
@@ -149,7 +149,7 @@ def result_dtype(name: str, avals: Sequence[Aval], params: dict[str, Any], ndim:
         if len(_dtypes) > 10_000:
             _dtypes.clear()
         _dtypes[key] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def infer_elementwise(name: str) -> InferRule:

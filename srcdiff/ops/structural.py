@@ -8,6 +8,7 @@ import numpy as np
 
 from srcdiff.aval import Aval, aval
 from srcdiff.core.builder import Builder
+from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node
 from srcdiff.errors import ShapeError
 from srcdiff.ops.families import broadcast_shapes, linear, nondiff, normalize_axes, result_dtype
@@ -104,11 +105,11 @@ imag_part = linear(
     "imag", "x", "np.imag(x)", lambda ct, out, x: ct * 1j if x.dtype.kind == "c" else None,
     infer=lambda x: aval(x.shape, result_dtype("imag", (x,), {})),
 )  # fmt: skip
-reshape = linear(
+reshape: Primitive = linear(
     "reshape", "x", "np.reshape(x, shape)", lambda ct, out, x, *, shape: reshape(ct, shape=x.shape),
     infer=_reshaped, params="shape", view=True, label="View", fold=_reshape_fold,
 )  # fmt: skip
-transpose = linear(
+transpose: Primitive = linear(
     "transpose", "x", "np.transpose(x, axes)", lambda ct, out, x, *, axes: transpose(ct, axes=inverse(axes)),
     infer=_permuted, params="axes", view=True, label="Permute", fold=_transpose_fold,
 )  # fmt: skip
@@ -116,7 +117,7 @@ broadcast_to = linear(
     "broadcast_to", "x", "np.broadcast_to(x, shape)", lambda ct, out, x, *, shape: sum_to(ct, shape=x.shape),
     infer=_broadcasted, params="shape", view=True, label="Expand", fold=_identity_fold,
 )  # fmt: skip
-sum_to = linear(
+sum_to: Primitive = linear(
     "sum_to", "x", "rt.sum_to(x, shape)", lambda ct, out, x, *, shape: broadcast_to(ct, shape=x.shape),
     infer=_shape_is("sum_to"), params="shape", label="Sum", fold=_identity_fold,
 )  # fmt: skip
