@@ -14,8 +14,9 @@ from srcdiff.core.program import NOWHERE, Program, Source
 from srcdiff.errors import AutogradError
 from srcdiff.onestep import step_program
 from srcdiff.origin import where
-from srcdiff.tape.lower import edge_node
+from srcdiff.tape.lower import collect, edge_node
 from srcdiff.tape.node import Edge, GradNode, set_source_of
+from srcdiff.tape.signature import signature
 from srcdiff.tape.value import TensorBase
 
 
@@ -36,10 +37,15 @@ def executable_of(loss: Any, wanted: list[Edge] | None = None) -> Executable:
     edge = loss._edge
     if edge is None:
         raise AutogradError("this tensor does not require grad and does not have a grad_fn: there is no backward to show")
-    for known in edge_node(edge).site.executables:
+    site, nodes = edge_node(edge).site, collect([edge])
+    for known in site.executables:
         if known.match([edge], wanted, False) is not None:
             return known  # type: ignore[no-any-return]
-    return compile_backward([edge], wanted, config.options)
+    if site.prim is not None:  # a graph that was freed does not match, but is still the one that ran
+        seen = site.sightings.get(signature(nodes, [edge], wanted))
+        if isinstance(seen, Executable):
+            return seen
+    return compile_backward([edge], wanted, config.options, nodes)
 
 
 def text_of(executable: Executable, forward: bool = False) -> str:
