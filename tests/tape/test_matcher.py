@@ -108,7 +108,8 @@ def test_another_operation_shape_or_constant_is_refused() -> None:
 
 
 WANTED: list[tuple[str, ...] | None] = [
-    None, (), ("x",), ("y",), ("h",), ("x", "y"), ("y", "x"), ("x", "x"), ("h", "x"), ("z",), ("x", "z"), ("z", "x"), ("z", "z")
+    None, (), ("x",), ("y",), ("h",), ("x", "y"), ("y", "x"), ("x", "x"), ("h", "x"), ("z",), ("x", "z"), ("z", "x"),
+    ("z", "z"),
 ]  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def test_the_place_is_the_users() -> None:
 
 
 def test_library_code_is_no_place() -> None:
-    assert is_inside(np.linalg.norm.__wrapped__.__code__ if hasattr(np.linalg.norm, "__wrapped__") else np.mean.__code__)
+    assert is_inside(np.lib.npyio.NpzFile.__init__.__code__)
     assert is_inside(find_place.__code__)
     assert not is_inside(leaf.__code__)
 
