@@ -10,6 +10,8 @@ from typing import Any
 
 from srcdiff.errors import ModuleError
 from srcdiff.ops.layers import identities
+from srcdiff.replay.active import active
+from srcdiff.replay.clone import rec
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Handle
 from srcdiff.tape.value import TensorBase
@@ -92,7 +94,8 @@ def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if watcher is not None:
         args = watcher.inputs(args)
     try:
-        output = module.forward(*args, **kwargs)
+        forward = rec(module.forward) if active.depth else module.forward
+        output = forward(*args, **kwargs)
         output = _after(module, args, kwargs, output, list(module._forward_hooks.values()))
     except Exception:
         for hook, with_kwargs, always in list(module._forward_hooks.values()):

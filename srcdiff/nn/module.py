@@ -17,6 +17,8 @@ from srcdiff.errors import ModuleError, UnsupportedError
 from srcdiff.nn.hooks import Hooks, call_hooked
 from srcdiff.nn.parameter import Buffer, Parameter
 from srcdiff.nn.state import State
+from srcdiff.replay.active import active
+from srcdiff.replay.clone import rec
 from srcdiff.tape.overwrite import rebind
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -39,7 +41,8 @@ class Module(State, Hooks):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooked:
             return call_hooked(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        forward = rec(self.forward) if active.depth else self.forward
+        return forward(*args, **kwargs)
 
     # ----------------------------------------------------------------------------------------------------- registration
 

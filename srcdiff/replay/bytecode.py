@@ -43,7 +43,7 @@ def callees(code: CodeType) -> Iterator[Callee | None]:
                 yield found
             found, pending = None, True
         else:
-            if pending or name == "PUSH_NULL":
+            if pending or name in ("PUSH_NULL", "LOAD_SUPER_ATTR"):
                 yield found
             found, pending = None, False
 
@@ -63,6 +63,14 @@ def every_code(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from every_code(constant)
+
+
+def builds_lists(code: CodeType) -> bool:
+    """Whether the code, itself, has lists written out or made by comprehensions."""
+    return not _LISTS.isdisjoint(code.co_code[::2])
+
+
+_LISTS = frozenset(dis.opmap[name] for name in ("BUILD_LIST", "LIST_APPEND"))
 
 
 def imported_names(code: CodeType) -> list[str]:

@@ -23,8 +23,9 @@ from srcdiff.replay.active import active
 from srcdiff.replay.builtins import isinstance_, memoryview_, type_
 from srcdiff.replay.constructors import CONSTRUCTORS, fresh_method
 from srcdiff.replay.library import is_library, worth_cloning
+from srcdiff.replay.lists import lifted
 from srcdiff.replay.original import inner_codes, original
-from srcdiff.replay.rewrite import CALL, TYPE, rewritten
+from srcdiff.replay.rewrite import CALL, LISTS, TYPE, rewritten
 
 _DISPATCHER = type(np.sum)
 
@@ -38,6 +39,15 @@ def rec(f: Any) -> Any:
 def rec_type(f: Any) -> Any:
     """The same for `type` called with one argument."""
     return type_ if f is type else rec(f)
+
+
+def rec_lists(f: Any) -> Any:
+    """The same for a call with lists or tuples written out among its arguments."""
+    found = rec(f)
+    kind = type(found)
+    if (kind is _DISPATCHER or kind is np.ufunc) and active.depth:
+        return lifted(found)
+    return found
 
 
 def cloned(f: Any) -> Any:
@@ -57,12 +67,12 @@ def _resolve(f: Any) -> Any:
     if not active.depth:
         return f
     kind = type(f)
-    if kind is FunctionType:
-        return _function(f)
     if kind is MethodType:
         inner = f.__func__
         made = _function(inner) if type(inner) is FunctionType else rec(inner)
         return f if made is inner else MethodType(made, f.__self__)
+    if kind is FunctionType:
+        return _function(f)
     if kind is BuiltinFunctionType:
         return _builtin(f)
     if kind is np.ufunc or kind is _DISPATCHER:
@@ -143,10 +153,12 @@ _REPLACED: dict[Any, Any] = {
     filter: _filter,
     functools.reduce: _reduce,
 }
+_LIFTED = (np.sum, np.mean, np.prod, np.max, np.min, np.linalg.norm)
 _INERT = (int, float, complex, bool, str, list, tuple, dict, set, range, zip, enumerate, reversed, slice)
 #: id of a callable that lives for good -> what to call
 _known: dict[int, Any] = {
     **{id(function): made for function, made in _REPLACED.items()},
+    **{id(function): lifted(function) for function in _LIFTED},
     **{id(kind): kind for kind in _INERT},
 }
 #: what makes a function worth cloning
@@ -155,7 +167,7 @@ _SPECIAL = frozenset(map(id, (*_REPLACED, type)))
 #: id of a code object -> its clone, None if it is to run as it is; entries go when the code dies
 _codes: dict[int, CodeType | None] = {}
 _watched: dict[int, ref[CodeType]] = {}
-_RECORDERS: dict[str, Callable[[Any], Any]] = {CALL: rec, TYPE: rec_type}
+_RECORDERS: dict[str, Callable[[Any], Any]] = {CALL: rec, TYPE: rec_type, LISTS: rec_lists}
 
 
 def _clone_code(f: FunctionType) -> CodeType | None:

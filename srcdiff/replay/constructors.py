@@ -35,10 +35,11 @@ def _values(x: Any) -> Any:
     return [_values(part) for part in x] if type(x) is list or type(x) is tuple else x
 
 
-def _differentiated(x: Any) -> bool:
+def differentiated(x: Any) -> bool:
+    """Whether x is a Tensor with a gradient, or a nested list or tuple with one."""
     if isinstance(x, TensorBase):
         return x._edge is not None
-    return (type(x) is list or type(x) is tuple) and any(map(_differentiated, x))
+    return (type(x) is list or type(x) is tuple) and any(map(differentiated, x))
 
 
 def traced(value: Any) -> Any:
@@ -63,7 +64,7 @@ def _fresh(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **rest: Any) -> Any:
     """`np.full`, where the value may be traced."""
-    if not _differentiated(fill_value):
+    if not differentiated(fill_value):
         return traced(np.full(shape, _values(fill_value), dtype, order, **rest))
     pattern = np.full(shape, _values(fill_value), dtype, order, **rest)
     return creation.full_like(pattern, array(fill_value))
@@ -71,7 +72,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **res
 
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     """`np.full_like`, where the value may be traced."""
-    if _differentiated(fill_value):
+    if differentiated(fill_value):
         return creation.full_like(a, array(fill_value), *args, **kwargs)
     return traced(np.full_like(a, _values(fill_value), *args, **kwargs))
 
@@ -91,7 +92,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: An
         made = shaping.copy(object) if copy else _as_array(object)
     elif copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    elif not _differentiated(object):
+    elif not differentiated(object):
         return plain(pattern, traced=True)
     else:
         made = _built(object, pattern.dtype)
@@ -171,7 +172,7 @@ def _scalar(kind: type[np.generic]) -> Callable[..., Any]:
     dtype = np.dtype(kind)
 
     def convert(*args: Any) -> Any:
-        if len(args) == 1 and _differentiated(args[0]):
+        if len(args) == 1 and differentiated(args[0]):
             return _built(args[0], dtype)
         return kind(*args)
 

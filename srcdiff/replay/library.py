@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.replay.bytecode import Callee, callees, every_code
+from srcdiff.replay.bytecode import Callee, builds_lists, callees, every_code
 
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _paths = sysconfig.get_paths()
@@ -45,7 +45,8 @@ _SELF = frozenset({"self", "cls"})
 
 
 def worth_cloning(function: FunctionType, special: frozenset[int]) -> bool:
-    """Whether the function calls a Python function of the user's, one of `special` (by id), or what cannot be told.
+    """Whether the function makes lists, or calls a Python function of the user's, one of `special` (by id), or what
+    cannot be told.
 
     Told from names and their present values. It decides about speed and not about derivatives: a constructor that is
     overlooked gives a plain array, which refuses to take traced values.
@@ -54,7 +55,7 @@ def worth_cloning(function: FunctionType, special: frozenset[int]) -> bool:
     for code in every_code(function.__code__):
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True) if code is function.__code__ else ()
         known = dict(cells)
-        if any(_matters(callee, names, known, special) for callee in callees(code)):
+        if builds_lists(code) or any(_matters(callee, names, known, special) for callee in callees(code)):
             return True
     return False
 

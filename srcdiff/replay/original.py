@@ -13,6 +13,7 @@ import __future__
 import ast
 import inspect
 import linecache
+import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ def _parsed(lines: list[str], first: int) -> ast.AST | None:
         if block[:1] in (" ", "\t"):
             return ast.increment_lineno(_parse("if 1:\n" + block), first - 2)
         return ast.increment_lineno(_parse(block), first - 1)
-    except (SyntaxError, ValueError, IndexError):
+    except (SyntaxError, ValueError, IndexError, tokenize.TokenError):
         return None
 
 

@@ -18,6 +18,7 @@ from srcdiff.replay.original import Original
 #: stand in the tree for what `rewritten` puts into the code
 CALL = "\0srcdiff.rec"
 TYPE = "\0srcdiff.rec_type"
+LISTS = "\0srcdiff.rec_lists"
 _UNTOUCHED = frozenset({"super"})
 
 
@@ -40,9 +41,7 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
         if isinstance(func, gast.Attribute) and func.lineno != func.end_lineno:
             # where the compiler puts the call of a method in a chain over several lines: at the method's name
             node.lineno, node.col_offset = func.end_lineno, func.end_col_offset - len(func.attr)
-        asks = isinstance(func, gast.Name) and func.id == "type" and len(node.args) == 1 and not node.keywords
-        asks = asks and not isinstance(node.args[0], gast.Starred)
-        node.func = _wrapped(func, TYPE if asks else CALL, start)
+        node.func = _wrapped(func, _marker(node), start)
         return node
 
     def visit_Name(self, node: Any) -> Any:
@@ -71,6 +70,14 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
 
     def visit_TypeAlias(self, node: Any) -> Any:
         return node
+
+
+def _marker(call: Any) -> str:
+    func, args = call.func, call.args
+    if isinstance(func, gast.Name) and func.id == "type" and len(args) == 1 and not call.keywords:
+        return CALL if isinstance(args[0], gast.Starred) else TYPE
+    given = (*args, *(keyword.value for keyword in call.keywords))
+    return LISTS if any(isinstance(value, (gast.List, gast.ListComp, gast.Tuple)) for value in given) else CALL
 
 
 def _wrapped(func: Any, marker: str, start: tuple[int, int]) -> Any:
