@@ -13,7 +13,7 @@ import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions import indexing
-from srcdiff.index import split
+from srcdiff.index import Dynamic, Index, split
 from srcdiff.tape import record
 from srcdiff.tape.extras import finish
 from srcdiff.tape.modes import modes
@@ -104,6 +104,8 @@ def _known(x: Any, value: Any, site: Any, dynamic: tuple[Any, ...]) -> Any:
 
 def _watched(x: Any, index: Any) -> Any:
     """The same while a recorder watches: an array of integers that is itself a Tensor stays one, so that it is seen."""
+    if isinstance(index, TensorBase) and not index._value.ndim and index._value.dtype.kind in "iu" and x._traced:
+        return _getitem(x, index, index=Index((Dynamic(0, False),), False))
     if isinstance(index, TensorBase) and index._value.ndim and index._value.dtype.kind in "iu":
         static, dynamic = split(index._value, x._value.shape)
         if len(dynamic) == 1 and dynamic[0].shape == index._value.shape:

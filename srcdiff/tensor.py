@@ -151,6 +151,8 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
         return self // other, self % other
 
     def __repr__(self) -> str:
+        if modes.recorder is not None:
+            modes.recorder.fail("printing a value makes text of it")
         return format_tensor(self._array, suffixes=self._suffixes(), default_dtype=default_dtype())
 
     def _suffixes(self) -> list[str]:

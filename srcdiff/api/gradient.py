@@ -191,6 +191,11 @@ def scalar_result(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
 class Grad(Transformed):
     """What `sd.grad` returns."""
 
+    @property
+    def replayed_function(self) -> Any:
+        """The function, to be examined where a replayable function calls this."""
+        return self._function
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         value, gradient, aux = self._value_and_gradient(args, kwargs)
         return (gradient, aux) if self._has_aux else gradient

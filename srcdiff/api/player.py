@@ -175,6 +175,8 @@ def watch(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: 
     findings = examine(function, statics)
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
         raise Refused("it stores into containers, and was given some")
+    if findings.asks and any(_has_scalar(value) for value in (*args, *kwargs.values())):
+        raise Refused("it calls isinstance, and was given NumPy scalars")
     recorder = Recorder()
     start = next_seq()
     arguments: dict[Any, Argument] = {}
@@ -252,6 +254,10 @@ def _statics(values: Any) -> tuple[Any, ...]:
 
 def _has_mutable(value: Any) -> bool:
     return isinstance(value, (list, dict)) or (isinstance(value, tuple) and any(map(_has_mutable, value)))
+
+
+def _has_scalar(value: Any) -> bool:
+    return any(isinstance(leaf, np.generic) for leaf in flatten(value)[0])
 
 
 def make_entry(signature: Any, watched: Watched, args: Any, kwargs: Any, structured: Callable[[list[Any]], Any], name: str) -> Entry:

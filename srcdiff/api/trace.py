@@ -161,6 +161,8 @@ def enter(leaf: Any, shared: dict[int, Any], label: tuple[Any, ...]) -> Any:
     tensor._traced = True
     tensor._edge = InputNode(label)
     tensor._type = _traced_type(value)
+    if modes.recorder is not None:
+        modes.recorder.made(tensor)  # an argument of an inner call that is no value of the outer one
     if kind is np.ndarray:
         other = shared.setdefault(id(value), tensor)
         if other is not tensor:
@@ -182,6 +184,8 @@ def _enter_tensor(leaf: Any, label: tuple[Any, ...]) -> Any:
     else:
         tensor._edge = REGISTRY["identity"](leaf)._edge
         tensor._detached = True
+    if modes.recorder is not None:
+        modes.recorder.same(tensor, leaf)
     if isinstance(value, np.ndarray):
         share(tensor, leaf)
     return tensor

@@ -37,9 +37,15 @@ def grad(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_au
     return _decorator(Grad, function, argnums, argnames, has_aux)
 
 
+grad.replayable_inside = True  # type: ignore[attr-defined]
+
+
 def value_and_grad(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
     """Like `grad`, returning `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`."""
     return _decorator(ValueAndGrad, function, argnums, argnames, has_aux)
+
+
+value_and_grad.replayable_inside = True  # type: ignore[attr-defined]
 
 
 def jacobian(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:

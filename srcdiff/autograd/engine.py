@@ -55,10 +55,11 @@ def trace_gradients(
     retain: bool,
     counts: Counts | None = None,
 ) -> tuple[list[Any], bool]:
-    """The same for a trace whose nodes are numbered from `start`, and whether it depends on something older that requires
-    grad. If so, the cotangents are Tensors that can be differentiated with respect to that."""
+    """The same for a trace whose nodes are numbered from `start`, and whether it depends on something older that
+    requires grad. If so, the cotangents are Tensors that can be differentiated with respect to that.
+    """
     site = edge_node(roots[0]).site
-    if not modes.anomaly:
+    if not modes.anomaly and modes.recorder is None:
         for executable in site.executables[:CANDIDATES]:
             if executable.closed and (matched := executable.match(roots, wanted, not retain)) is not None:
                 STATS.hit(executable)
@@ -66,8 +67,13 @@ def trace_gradients(
                     counts.hit(executable)
                 return _spread((executable, *matched), cts, len(wanted)), False
     nodes, is_open = collect_inner(roots, start)
+    is_open = is_open or modes.recorder is not None  # a recorder must see the backward pass as well
     if is_open:
         tensors = [ct if isinstance(ct, TensorBase) else record.plain(ct) for ct in cts]
+        if modes.recorder is not None:
+            for given, tensor in zip(cts, tensors, strict=True):
+                if tensor is not given:
+                    modes.recorder.made(tensor)
         recording = modes.grad
         modes.update(grad=True)
         try:
@@ -75,7 +81,7 @@ def trace_gradients(
         finally:
             modes.update(grad=recording)
     values = [ct._value if isinstance(ct, TensorBase) else ct for ct in cts]
-    if not modes.anomaly and compilable(nodes):
+    if not modes.anomaly and site.prim is not None and compilable(nodes):
         found = _by_signature(site, nodes, roots, wanted, not retain, counts)
         if found is not None:
             return _spread(found, values, len(wanted)), False
@@ -128,8 +134,9 @@ def execute(executable: Executable, cts: Sequence[Any], values: tuple[Any, ...])
 def find(
     roots: Sequence[Edge], wanted: Sequence[Edge] | None, free: bool
 ) -> tuple[tuple[Executable, Any, Any] | None, list[GradNode] | None]:
-    """An executable for this graph with the leaves and saved values it matched; or None and, if they had to be collected, the
-    nodes of the graph, which must then be walked."""
+    """An executable for this graph with the leaves and saved values it matched; or None and, if they had to be
+    collected, the nodes of the graph, which must then be walked.
+    """
     site = edge_node(roots[0]).site
     for executable in site.executables[:CANDIDATES]:
         matched = executable.match(roots, wanted, free)

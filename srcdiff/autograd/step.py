@@ -11,6 +11,7 @@ from srcdiff.errors import AutogradError, NotDifferentiableError
 from srcdiff.ops.structural import fit
 from srcdiff.origin import where
 from srcdiff.tape import record
+from srcdiff.tape.modes import modes
 from srcdiff.tape.node import FREED_MESSAGE, GradNode, saved_value, stale_message
 from srcdiff.tape.site import ARRAY, OUT, STATIC, TENSOR, Site
 
@@ -91,4 +92,6 @@ def _tensor(value: Any, edge: Any, traced: bool) -> Any:
     tensor = record.plain(value, traced)
     if edge is not None:
         tensor._edge = edge
+    if modes.recorder is not None:
+        modes.recorder.saved(tensor)
     return tensor

@@ -15,6 +15,23 @@ from srcdiff.functions.dispatch import implements, like, operand, plain
 from srcdiff.functions.shaping import arrayed, as_shape, broadcast_to
 from srcdiff.ops import shaping as ops
 from srcdiff.ops.structural import cast
+from srcdiff.tape.modes import modes
+from srcdiff.tape.value import TensorBase
+
+
+
+def seen(x: Any) -> Any:
+    """The array behind a Tensor, to look at its shape, dtype and layout only."""
+    return x._value if isinstance(x, TensorBase) else plain(x)
+
+
+def _made(array: Any, source: Any) -> Any:
+    """A new array whose contents do not depend on any value, as a Tensor if the source is one."""
+    out = like(array, source)
+    if modes.recorder is not None and isinstance(out, TensorBase):
+        modes.recorder.made(out)
+    return out
+
 
 # --------------------------------------------------------------------------------------------------------- like another
 
@@ -23,21 +40,21 @@ from srcdiff.ops.structural import cast
 def zeros_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return like(np.zeros_like(plain(a), dtype, order, subok, plain(shape), device=device), a)
+    return _made(np.zeros_like(seen(a), dtype, order, subok, shape, device=device), a)
 
 
 @implements(np.ones_like)
 def ones_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return like(np.ones_like(plain(a), dtype, order, subok, plain(shape), device=device), a)
+    return _made(np.ones_like(seen(a), dtype, order, subok, shape, device=device), a)
 
 
 @implements(np.empty_like)
 def empty_like(
     prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return like(np.empty_like(plain(prototype), dtype, order, subok, plain(shape), device=device), prototype)
+    return _made(np.empty_like(seen(prototype), dtype, order, subok, shape, device=device), prototype)
 
 
 @implements(np.full_like)
@@ -53,10 +70,10 @@ def full_like(
 ) -> Any:
     fill: Any = operand(fill_value)
     if not isinstance(fill, Operand):
-        return like(np.full_like(plain(a), fill, dtype, order, subok, plain(shape), device=device), a)
-    target = np.dtype(dtype) if dtype is not None else plain(arrayed(a)).dtype
+        return _made(np.full_like(seen(a), fill, dtype, order, subok, shape, device=device), a)
+    target = np.dtype(dtype) if dtype is not None else seen(arrayed(a)).dtype
     size = tuple(arrayed(a).shape) if shape is None else as_shape(shape)
-    fill = fill if np.dtype(plain(fill).dtype) == target else cast(fill, dtype=target)
+    fill = fill if np.dtype(seen(fill).dtype) == target else cast(fill, dtype=target)
     return ops.full(fill, shape=size) if not fill.shape else ops.copy(broadcast_to(fill, size))
 
 
@@ -88,14 +105,14 @@ def ndim(a: Any) -> int:
 
 @implements(np.size)
 def size(a: Any, axis: Any = None) -> Any:
-    return np.size(plain(arrayed(a)), axis)
+    return np.size(seen(arrayed(a)), axis)
 
 
-def _ask(function: Callable[..., Any]) -> None:
+def _ask(function: Callable[..., Any], look: Callable[[Any], Any]) -> None:
     """Let a function that gives no array see the arrays behind Tensors."""
 
     def asked(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()})
+        return function(*map(look, args), **{key: look(value) for key, value in kwargs.items()})
 
     asked.__name__ = function.__name__
     asked.__doc__ = function.__doc__
@@ -103,8 +120,9 @@ def _ask(function: Callable[..., Any]) -> None:
 
 
 for _function in (
-    np.result_type, np.can_cast, np.min_scalar_type, np.common_type, np.iscomplexobj, np.isrealobj, np.may_share_memory,
-    np.shares_memory, np.array_equal, np.array_equiv, np.allclose, np.array2string, np.array_repr, np.array_str,
+    np.may_share_memory, np.shares_memory, np.array_equal, np.array_equiv, np.allclose, np.array2string, np.array_repr, np.array_str,
     np.save, np.savez, np.savez_compressed, np.savetxt,
 ):  # fmt: skip
-    _ask(_function)
+    _ask(_function, plain)
+for _function in (np.result_type, np.can_cast, np.min_scalar_type, np.common_type, np.iscomplexobj, np.isrealobj):
+    _ask(_function, seen)

@@ -10,6 +10,7 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.index import Dynamic, Index
 from srcdiff.ops import catalogue  # noqa: F401
+from srcdiff.tape.modes import modes
 from srcdiff.tape.node import MarkedSite, node_class
 from srcdiff.tape.record import note
 from srcdiff.tape.value import TensorBase, View
@@ -24,6 +25,8 @@ def attach(target: TensorBase, new: Any, slices: bool = False) -> None:
     root = target
     if view is not None:
         root, new, slices = view.base, put_back(view, new), True
+    if modes.recorder is not None:
+        modes.recorder.attached(root, new)
     edge = new._edge
     if slices and edge is not None and type(edge) is not tuple:
         edge.__class__ = _COPY_SLICES

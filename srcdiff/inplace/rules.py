@@ -58,9 +58,11 @@ def guard(target: TensorBase, *operands: Any, through_view: bool = False) -> boo
         return False
     view = target._view
     root = target if view is None else view.base
+    if view is not None and not view.steps and target._edge is not None:
+        raise AutogradError(forbidden_view(view, "is being"))
     arriving = any(isinstance(o, TensorBase) and o._edge is not None for o in operands)
     if not arriving and root._edge is None and not target._requires:
-        return False
+        return modes.recorder is not None  # nothing to differentiate, but a recorder must see it
     if root._traced:
         if arriving and is_exported(root):
             raise GradientLostError(

@@ -111,7 +111,7 @@ def direct(target: TensorBase, ufunc: Any, other: Any) -> bool:
     """Write without a temporary where nothing is recorded; False if dtypes or shapes stand in the way."""
     array = target._value
     other = other._value if isinstance(other, TensorBase) else other
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or modes.recorder is not None:
         return False
     if type(other) not in (int, float) and (other.dtype != array.dtype or other.shape not in (array.shape, ())):
         return False

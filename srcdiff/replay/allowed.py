@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import operator
 from typing import Final
 
 import numpy as np
 
-MODULES: Final = (np, np.linalg, math)
+MODULES: Final = (np, np.linalg, math, functools, itertools, operator)
+#: functions and types that are free of effects wherever they are read from
+FUNCTIONS: Final = (functools.partial, functools.reduce, itertools.accumulate, itertools.chain, itertools.product)
 
 _ELEMENTWISE = """
     abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj conjugate copysign cos cosh
@@ -24,16 +29,18 @@ _SHAPES = """
 """
 _PRODUCTS = "dot vdot inner outer matmul tensordot einsum kron cross linalg inv pinv solve det slogdet cholesky eigh eigvalsh svd qr"
 _CREATION = """
-    zeros ones full eye identity arange linspace empty zeros_like ones_like full_like float32 float64 int32 int64 intp bool_
-    newaxis pi e inf nan
+    zeros ones full eye identity arange linspace empty zeros_like ones_like full_like empty_like array float32 float64 int32 int64 intp bool_
+    newaxis pi e inf nan kind name itemsize
 """
+_TRANSFORMS = "grad value_and_grad"
+_TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
 _CONTAINERS = "append items keys values index count get extend insert pop reverse setdefault update clear remove add popitem sort"
 
 MUTATORS: Final = frozenset("append extend insert pop reverse setdefault update clear remove add popitem sort fill".split())
 ATTRIBUTES: Final = frozenset(
-    " ".join((_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _CREATION, _CONTAINERS)).split()
+    " ".join((_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS)).split()
 ) - frozenset({"add", "sort"}) | frozenset({"add"})
 BUILTINS: Final = frozenset(
     """range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow divmod
-    float int bool AssertionError ValueError TypeError RuntimeError Exception True False None""".split()
+    float int bool isinstance AssertionError ValueError TypeError RuntimeError Exception True False None""".split()
 )

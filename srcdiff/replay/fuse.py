@@ -31,31 +31,44 @@ def fuse(
     vjp = reverse(Program(name, forward.inputs, (value,)), [now[node] for node in wrt], None, name)
     builder = Builder()
     new: dict[Node, Node] = {}
-    for node in forward.inputs:
-        new[node] = builder.input(node.aval, node.name, node.source)
-    _copy(forward.nodes(), new, builder)
+    for node in inputs:
+        new[now[node]] = builder.input(node.aval, now[node].name, node.source)
+    # values through which nothing flows, such as the maximum inside a softmax, are inputs of the prepared program
+    computed = {now[node]: node for node in now if node.prim is not None and now[node].is_input}
+    for node in forward.nodes():
+        original = computed.get(node)
+        if original is None:
+            _copy(node, new, builder)
+        else:
+            operands = tuple(new[now[operand]] for operand in original.operands)
+            new[node] = _made(original, operands, builder)
     seed, *saved = vjp.program.inputs
     new[seed] = builder.literal(np.ones((), value.dtype)[()]) if not value.shape else builder.input(value.aval, "g_out")
     for proxy, original in zip(saved, vjp.saved, strict=True):
         new[proxy] = new[original]
-    _copy(vjp.program.nodes(), new, builder)
+    for node in vjp.program.nodes():
+        _copy(node, new, builder)
     gradients = tuple(None if out is None else new[out] for out in vjp.program.outputs)
     outputs = (new[value], *gradients, *(new[c] for c in conditions if c is not None))
-    program = Program(name, tuple(new[node] for node in forward.inputs), outputs)
+    program = Program(name, tuple(new[now[node]] for node in inputs), outputs)
     return program if options.exact else simplify(program)
 
 
-def _copy(nodes: Sequence[Node], new: dict[Node, Node], builder: Builder) -> None:
-    """Make nodes anew; equal subexpressions of forward and backward become one."""
-    for node in nodes:
-        if node in new:
-            continue
-        if node.prim is None:
-            new[node] = builder.literal(node.literal)
-            continue
-        builder.source = node.source
-        made = builder.emit(node.prim, tuple(new[operand] for operand in node.operands), node.kwargs)
-        new[node] = rename(made, node.name) if node.name else made
+def _copy(node: Node, new: dict[Node, Node], builder: Builder) -> None:
+    """Make a node anew, unless it is there; equal subexpressions of forward and backward become one."""
+    if node in new:
+        return
+    if node.prim is None:
+        new[node] = builder.literal(node.literal)
+    else:
+        new[node] = _made(node, tuple(new[operand] for operand in node.operands), builder)
+
+
+def _made(node: Node, operands: tuple[Node, ...], builder: Builder) -> Node:
+    assert node.prim is not None
+    builder.source = node.source
+    made = builder.emit(node.prim, operands, node.kwargs)
+    return rename(made, node.name) if node.name else made
 
 
 def shared(program: Program) -> tuple[bool, ...]:
@@ -64,5 +77,3 @@ def shared(program: Program) -> tuple[bool, ...]:
     for k, out in enumerate(program.outputs):
         flags.append(out is not None and (out.prim is None or out.prim.view or out in program.outputs[:k]))
     return tuple(flags)
-
-

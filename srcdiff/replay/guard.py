@@ -37,7 +37,9 @@ def same(value: Any, expected: Any) -> bool:
 
 def unchanged(value: Any, array: Any, copy: Any) -> bool:
     """Whether an array read from outside is the same object with the same contents."""
-    return value is array and value.dtype == copy.dtype and value.shape == copy.shape and value.tobytes() == copy.tobytes()
+    return (
+        value is array and value.dtype == copy.dtype and value.shape == copy.shape and value.tobytes() == copy.tobytes()
+    )
 
 
 class _Writer:
@@ -45,7 +47,12 @@ class _Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"same": same, "unchanged": unchanged, "ndarray": np.ndarray, "float64": np.float64}
+        self.names: dict[str, Any] = {
+            "same": same,
+            "unchanged": unchanged,
+            "ndarray": np.ndarray,
+            "float64": np.float64,
+        }
         self.arrays: list[str] = []
         self._count = 0
 
@@ -66,7 +73,9 @@ class _Writer:
         self.lines.append(f"    if not ({condition}): return None")
 
 
-def make_guard(args: Sequence[Any], kwargs: dict[str, Any], data: set[tuple[Any, ...]], reads: Sequence[Read]) -> tuple[Guard, str]:
+def make_guard(
+    args: Sequence[Any], kwargs: dict[str, Any], data: set[tuple[Any, ...]], reads: Sequence[Read]
+) -> tuple[Guard, str]:
     """A guard for calls like this one, and its text. `data` has the paths of the Python floats that are data, not constants.
 
     Raises Refused for arguments that cannot be guarded.
@@ -95,7 +104,9 @@ def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: s
         dtype = w.bind(value.dtype, "dtype")
         test = "type({0}) is ndarray" if kind is np.ndarray else f"type({{0}}) is {w.bind(kind, 'scalar')}"
         w.lines.append(f"    {name} = {place}")
-        w.require(f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) and {name}.shape == {value.shape}")
+        w.require(
+            f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) and {name}.shape == {value.shape}"
+        )
         w.arrays.append(name)
     elif kind is float and path in data:
         name = w.fresh("x")

@@ -1,17 +1,17 @@
 """Whether a function's work is decided by its arguments alone: the proof that a recorded call may be replayed.
 
-`examine` reads the bytecode of a function and of every Python function it can reach, before anything runs. It accepts only what
-cannot be told apart from replaying: local names, arithmetic, subscripts, loops, branches, and calls of a fixed list of pure
-NumPy functions, array methods, builtins and of functions examined likewise. What is read from outside (globals, closure
-cells, defaults, the functions themselves) is returned as `Read`s, which the guard looks at again on every call. Everything
-else is refused with the reason, the file and the line; the function is then traced on every call, which is always right.
+`examine` reads the bytecode of a function and of every Python function it can reach, before anything runs. It accepts
+only what cannot be told apart from replaying: local names, arithmetic, subscripts, loops, branches, and calls of a
+fixed list of pure NumPy functions, array methods, builtins and of functions examined likewise. What is read from
+outside (globals, closure cells, defaults, the functions themselves) is returned as `Read`s, which the guard looks at
+again on every call. Everything else is refused with the reason, the file and the line; the function is then traced on
+every call, which is always right.
 """
 
 from __future__ import annotations
 
 import builtins
 import dis
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.origin import where
-from srcdiff.replay.allowed import ATTRIBUTES, BUILTINS, MODULES, MUTATORS
+from srcdiff.replay.allowed import ATTRIBUTES, BUILTINS, FUNCTIONS, MODULES, MUTATORS
 
 
 class Refused(Exception):
@@ -44,22 +44,25 @@ class Findings:
 
     reads: list[Read] = field(default_factory=list)
     stores: bool = False
+    #: it calls isinstance
+    asks: bool = False
     seen: set[int] = field(default_factory=set)
+    #: attributes read, with code and instruction; and those allowed besides the listed ones (fields of namedtuples)
+    attributes: list[tuple[CodeType, int, str]] = field(default_factory=list)
+    fields: set[str] = field(default_factory=set)
 
 
 _FORBIDDEN = frozenset({
     "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR",
     "LOAD_BUILD_CLASS", "STORE_NAME", "DELETE_NAME", "LOAD_NAME", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF",
-    "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_LOCALS", "SETUP_ANNOTATIONS", "PRINT_EXPR", "SEND", "GET_AWAITABLE", "GET_AITER",
-    "GET_ANEXT", "MATCH_CLASS", "LOAD_SUPER_ATTR", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "FORMAT_VALUE", "FORMAT_SIMPLE",
-    "FORMAT_WITH_SPEC", "CONVERT_VALUE", "IS_OP", "YIELD_VALUE", "RETURN_GENERATOR", "DELETE_SUBSCR", "LOAD_METHOD_SUPER",
+    "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_LOCALS", "SETUP_ANNOTATIONS", "PRINT_EXPR", "GET_AWAITABLE", "GET_AITER",
+    "GET_ANEXT", "MATCH_CLASS", "LOAD_SUPER_ATTR", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "FORMAT_SIMPLE",
+    "IS_OP", "DELETE_SUBSCR", "LOAD_METHOD_SUPER",
     "SETUP_FINALLY", "PUSH_EXC_INFO",
 })  # fmt: skip
 _WHY = {
     "STORE_GLOBAL": "writes a global", "STORE_ATTR": "writes an attribute", "IMPORT_NAME": "imports a module",
-    "LOAD_BUILD_CLASS": "defines a class", "BEFORE_WITH": "uses a context manager", "FORMAT_VALUE": "formats a string",
-    "FORMAT_SIMPLE": "formats a string", "YIELD_VALUE": "is a generator", "RETURN_GENERATOR": "is a generator",
-    "PUSH_EXC_INFO": "handles exceptions", "IS_OP": "compares identities",
+    "LOAD_BUILD_CLASS": "defines a class", "BEFORE_WITH": "uses a context manager", "PUSH_EXC_INFO": "handles exceptions", "IS_OP": "compares identities",
 }  # fmt: skip
 
 
@@ -69,6 +72,11 @@ def examine(function: Callable[..., Any], static: tuple[Any, ...] = ()) -> Findi
     _value(function, "the function", findings)
     for argument in static:
         _value(argument, "an argument", findings)
+    for code, here, name in findings.attributes:
+        if name in MUTATORS:
+            findings.stores = True
+        elif name not in ATTRIBUTES and name not in findings.fields:
+            raise Refused(f"{where(code, here)}: .{name} is not known to be free of effects")
     return findings
 
 
@@ -85,7 +93,7 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         for part in value:
             _value(part, what, findings)
     elif isinstance(value, ModuleType):
-        if value not in MODULES:
+        if value not in MODULES and value.__name__ != "srcdiff":
             raise Refused(f"{what} is the module {value.__name__}, whose functions may have effects")
     elif kind is np.ndarray:
         if value.nbytes > 32_768:
@@ -98,6 +106,14 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         return
     elif isinstance(value, type) and issubclass(value, np.generic):
         return
+    elif any(value is each for each in FUNCTIONS) or getattr(value, "replayable_inside", False) is True:
+        return
+    elif hasattr(kind, "replayed_function"):
+        _value(value.replayed_function, what, findings)
+    elif isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
+        if value.__new__.__module__ != f"namedtuple_{value.__name__}":
+            raise Refused(f"{what} is a {value.__name__} with a constructor of its own")
+        findings.fields.update(value._fields, ("_replace",))
     else:
         raise Refused(f"{what} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
 
@@ -139,8 +155,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], findings: Findings) -> None:
-    if code.co_flags & 0x2A0:  # generator, coroutine, async generator
-        raise Refused(f"{where(code, 0)}: {code.co_name} is a generator")
+    if code.co_flags & 0x280:  # coroutine, async generator
+        raise Refused(f"{where(code, 0)}: {code.co_name} is asynchronous")
     for instruction in dis.get_instructions(code):
         name = instruction.opname
         here = instruction.offset
@@ -151,16 +167,9 @@ def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], find
         if name == "STORE_SUBSCR" or name == "STORE_SLICE":
             findings.stores = True
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
-            _attribute(code, here, instruction.argval, findings)
+            findings.attributes.append((code, here, instruction.argval))
         elif name == "LOAD_GLOBAL":
             _global(code, here, instruction.argval, namespace, findings)
-
-
-def _attribute(code: CodeType, here: int, name: str, findings: Findings) -> None:
-    if name in MUTATORS:
-        findings.stores = True
-    elif name not in ATTRIBUTES:
-        raise Refused(f"{where(code, here)}: .{name} is not known to be free of effects")
 
 
 def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], findings: Findings) -> None:
@@ -173,6 +182,7 @@ def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], fin
         raise Refused(f"{where(code, here)}: the name {name} is not defined")
     if name not in BUILTINS:
         raise Refused(f"{where(code, here)}: {name}() is not known to be free of effects")
+    findings.asks = findings.asks or name == "isinstance"
     findings.reads.append(Read("global", namespace, name, MISSING))
 
 
@@ -182,7 +192,3 @@ class _Missing:
 
 MISSING = _Missing()
 
-
-def is_pure_module(module: Any) -> bool:
-    """Whether a module's listed functions are free of effects."""
-    return module in MODULES or module is math

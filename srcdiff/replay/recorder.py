@@ -15,6 +15,7 @@ from srcdiff.core.builder import Builder, item
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node, Source
 from srcdiff.origin import describe
+from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
 
@@ -27,17 +28,23 @@ class Recorder:
         self.inputs: list[Node] = []
         #: constants made inside the call, with their arrays
         self.constants: list[tuple[Node, Any]] = []
-        self._constant_of: dict[int, tuple[Node, Any]] = {}
+        self._constant_of: dict[int, tuple[Node, Any, Any]] = {}
         #: values whose truth decided what the call did, and the truth
         self.branches: list[tuple[Node, bool]] = []
         self.failed: str | None = None
+        self._arguments: list[Any] = []
+        #: id of an array or NumPy scalar -> it, and the node of its value
+        self._by_value: dict[int, tuple[Any, Node]] = {}
+        #: what tensors were just before the write that is going on
+        self._before: dict[int, tuple[Any, Node | None]] = {}
 
     def input(self, tensor: Any, name: str | None) -> Node:
         """An argument."""
         value = tensor._value
         node = self.builder.input(aval(value.shape, value.dtype), name, Source(name))
-        tensor._node = node
+        self._mark(tensor, node)
         self.inputs.append(node)
+        self._arguments.append(tensor)
         return node
 
     def fail(self, reason: str) -> None:
@@ -45,11 +52,13 @@ class Recorder:
         if self.failed is None:
             self.failed = reason
 
-    def note(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], out: Any) -> None:
-        """An operation was done, with this result: a Tensor or a tuple of them."""
+    def note(
+        self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], out: Any, writing: bool = False
+    ) -> None:
+        """An operation was done, with this result: a Tensor or a tuple of them. `writing`: as part of a write in place."""
         if self.failed is not None:
             return
-        nodes = tuple(self._node(operand) for operand in operands)
+        nodes = tuple(self._node(operand, writing) for operand in operands)
         if self.failed is not None:
             return
         place = user_place(3)
@@ -59,31 +68,77 @@ class Recorder:
             avals = tuple(aval(o._value.shape, o._value.dtype) for o in out)
             made = self.builder.opaque(prim, nodes, params, avals, origin.target)
             for k, part in enumerate(out):
-                part._node = item(made, k)
+                self._mark(part, item(made, k))
             return
         value = out._value
-        out._node = self.builder.opaque(prim, nodes, params, aval(value.shape, value.dtype), origin.target)
+        self._mark(out, self.builder.opaque(prim, nodes, params, aval(value.shape, value.dtype), origin.target))
+        if not modes.grad and out._value.dtype.kind in "fc" and prim.vjps is not None:
+            self.fail("it computes in no_grad mode")
 
-    def _node(self, operand: Any) -> Node:
+    def same(self, tensor: Any, other: Any) -> None:
+        """`tensor` is a new Tensor for the value of `other`."""
+        node = other.__dict__.get("_node")
+        if node is None:
+            self.fail("it differentiates with respect to a value that was not seen")
+        else:
+            tensor._node = node
+
+    def saved(self, tensor: Any) -> None:
+        """A new Tensor for a value that was saved for backward: it is the value it was."""
+        known = self._by_value.get(id(tensor._value))
+        if known is not None and known[0] is tensor._value:
+            tensor._node = known[1]
+
+    def _mark(self, tensor: Any, node: Node) -> None:
+        tensor._node = node
+        self._by_value[id(tensor._value)] = (tensor._value, node)
+        if tensor._view is not None:
+            tensor._of = tensor._view.base.__dict__.get("_node")
+
+    def _node(self, operand: Any, writing: bool = False) -> Node:
         if isinstance(operand, TensorBase):
-            node = operand.__dict__.get("_node")
+            node = self._node_of(operand, writing)
             if node is None or node.builder is not self.builder:
                 self.fail("it uses a Tensor that did not come from its arguments")
                 return self.builder.literal(0.0)
-            return node  # type: ignore[no-any-return]
+            return node
         if type(operand) in SCALARS or isinstance(operand, np.generic):
             return self.builder.literal(operand)
         return self.constant(operand)
 
+    def _node_of(self, tensor: Any, writing: bool) -> Node | None:
+        view = tensor._view
+        state = tensor.__dict__
+        if view is not None and view.steps:
+            base = view.base.__dict__.get("_node")
+            if base is not None and (base is not state.get("_of") or "_node" not in state):
+                self._mark(tensor, self._through(base, view))
+        if "_node" not in state and writing and id(tensor) in self._before:
+            return self._before[id(tensor)][1]
+        return state.get("_node")
+
+    def _through(self, base: Node, view: Any) -> Node:
+        """What a view shows of its base, which has been written."""
+        node = base
+        for prim, dynamic, params in view.steps:
+            node = self.builder.emit(prim, (node, *(self._node(d) for d in dynamic)), params)
+        return node
+
     def constant(self, array: Any) -> Node:
         """An array made inside the call of things that are guarded; it is the same in every call."""
         known = self._constant_of.get(id(array))
-        if known is not None and known[1] is array:
+        if known is not None and known[1] is array and _equal(known[2], array):
             return known[0]
-        node = self.builder.input(aval_of(array))
-        self._constant_of[id(array)] = (node, array)
-        self.constants.append((node, np.array(array)))
+        node, contents = self.builder.input(aval_of(array)), np.array(array)
+        self._constant_of[id(array)] = (node, array, contents)
+        self.constants.append((node, contents))
         return node
+
+    def made(self, tensor: Any) -> None:
+        """A Tensor was made of guarded things alone, by a function like np.zeros_like."""
+        if self.failed is None:
+            value = tensor._value
+            self._mark(tensor, self.constant(value) if isinstance(value, np.ndarray) else self.builder.literal(value))
 
     def branch(self, tensor: Any, outcome: bool) -> None:
         """The truth of a value was asked for."""
@@ -91,3 +146,28 @@ class Recorder:
             node = self._node(tensor)
             if not node.is_literal:
                 self.branches.append((node, outcome))
+
+    # ------------------------------------------------------------------------------------------------ writes in place
+
+    def written(self, tensors: list[Any]) -> None:
+        """The memory of these tensors is about to be written."""
+        for tensor in tensors:
+            self._by_value.pop(id(tensor._value), None)
+        self._before = {}
+        for tensor in tensors:
+            if any(tensor is argument for argument in self._arguments):
+                self.fail("it writes into an argument")
+            self._before[id(tensor)] = (tensor, tensor.__dict__.pop("_node", None))
+
+    def attached(self, tensor: Any, new: Any) -> None:
+        """A write is over: the tensor has become what `new` is."""
+        node = new.__dict__.get("_node")
+        self._before = {}
+        if node is None:
+            self.fail("it writes in place something that was not seen")
+            return
+        tensor._node = node
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == np.ascontiguousarray(b).tobytes()

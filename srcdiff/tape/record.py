@@ -342,8 +342,17 @@ def note(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], val
 
     For writes: the memory is written, the tape has the operation that gives the new value from the old one.
     """
-    if modes.recorder is not None:
-        modes.recorder.fail("it writes in place")
+    recorder = modes.recorder
+    if recorder is not None:
+        modes.recorder = None
+        modes.recording = modes.unwatched()
+        try:
+            out = note(prim, operands, params, value, frame or _getframe(1))
+        finally:
+            modes.recorder = recorder
+            modes.recording = 3
+        recorder.note(prim, operands, params, out, writing=True)
+        return out
     for o in operands:
         if isinstance(o, TensorBase) and o._edge is not None:
             return _record(prim, operands, params, value, frame or _getframe(1))
