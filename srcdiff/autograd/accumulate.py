@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.core.primitive import REGISTRY
 from srcdiff.tape import record
 from srcdiff.tape.node import AccumulateGrad
 from srcdiff.tape.storage import storage_of
@@ -20,7 +21,7 @@ def accumulate(node: AccumulateGrad, ct: Any, copy: bool, create_graph: bool) ->
     state = variable.__dict__
     grad = state.get("_grad")
     if create_graph:
-        variable._grad = ct if grad is None else grad + ct
+        variable._grad = REGISTRY["copy"](ct) if grad is None else grad + ct
     elif grad is None:
         if copy and isinstance(ct, np.ndarray):
             ct = np.array(ct)

@@ -38,7 +38,7 @@ class GradientEdge(tuple[Any, int]):
 
 
 def _sequence(x: Any) -> list[Any]:
-    if isinstance(x, (TensorBase, GradientEdge)) or x is None:
+    if x is None or isinstance(x, (TensorBase, GradientEdge, np.ndarray, np.generic, bool, int, float, complex)):
         return [x]
     return list(x)
 

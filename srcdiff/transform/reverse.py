@@ -101,7 +101,10 @@ class _Reverse:
 
     def cotangent(self, node: Node) -> Node | None:
         """The finished cotangent of a value, named after it."""
-        ct = self.cotangents.get(node)
+        if node.prim is not None and node.prim.name == "item":
+            ct = self.cotangents.get(node.operands[0], {}).get(node.kwargs["k"])
+        else:
+            ct = self.cotangents.get(node)
         if ct is None:
             return None
         lifted = self.builder.lift(ct)
