@@ -76,7 +76,7 @@ def constant(value: Any) -> Any:
 def subscript(index: Index, dynamic: list[Any]) -> Any:
     """What stands between the brackets."""
     parts = [_part(part, dynamic) for part in index.parts]
-    return gast.Tuple(parts, _LOAD) if index.tuple_like else parts[0]
+    return gast.Tuple(parts, _LOAD) if len(parts) != 1 else parts[0]
 
 
 def _part(part: Any, dynamic: list[Any]) -> Any:
