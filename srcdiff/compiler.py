@@ -27,7 +27,8 @@ from srcdiff.transform.rewrite import prepare, simplify, used_inputs
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Executable:
-    """A compiled backward pass: `match` finds its saved values in a graph, `run` turns cotangents and them into gradients.
+    """A compiled backward pass: `match` finds its saved values in a graph, `run` turns cotangents and them into
+    gradients.
 
     `targets[k]` says what output k belongs to: a position in `wanted`, or in the leaves that `match` returns.
     """
@@ -160,8 +161,9 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
 
 
 def operand_names(node: GradNode, origin: Origin) -> tuple[str | None, ...]:
-    """What the user calls the operands. In `xp.matmul(a, b)` with a local `xp`, which looks like a method's receiver, the first
-    name is dropped if the rest fit the operands."""
+    """What the user calls the operands. In `xp.matmul(a, b)` with a local `xp`, which looks like a method's receiver,
+    the first name is dropped if the rest fit the operands.
+    """
     names, site = origin.operands, node.site
     count = len(site.kinds)
     if len(names) == count + 1 and not any(origin.literal[1:]) and (count > 1 or not site.params):

@@ -46,7 +46,9 @@ def _from_environment() -> Options:
             continue
         default = getattr(options, entry.name)
         try:
-            value: Any = text.lower() in ("1", "true", "yes", "on") if isinstance(default, bool) else type(default)(text)
+            value: Any = (
+                text.lower() in ("1", "true", "yes", "on") if isinstance(default, bool) else type(default)(text)
+            )
         except ValueError:
             raise SrcdiffError(f"SRCDIFF_{entry.name.upper()}={text!r} is no {type(default).__name__}") from None
         options = replace(options, **{entry.name: value})

@@ -1,5 +1,6 @@
-"""NumPy's protocols: what `np.f(tensor)` and `np.add.reduce(tensor)` call. Nothing is ignored: a function, method or keyword that is
-not covered raises UnsupportedError with its name."""
+"""NumPy's protocols: what `np.f(tensor)` and `np.add.reduce(tensor)` call. Nothing is ignored: a function, method or
+keyword that is not covered raises UnsupportedError with its name.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
 
 
 def _are_constants(x: Any) -> bool:
-    """Whether all Tensors in nested containers are arrays made while tracing, to which nothing differentiated was written."""
+    """Whether all Tensors in nested containers were made while tracing, nothing differentiated written there."""
     if isinstance(x, TensorBase):
         return x._traced and x._edge is None
     if isinstance(x, dict):
@@ -85,27 +86,9 @@ def _exported(x: Any) -> Any:
     return type(x)(map(_exported, x)) if type(x) in (list, tuple) else x
 
 
-def _are_constants(x: Any) -> bool:
-    """Whether all Tensors in nested containers are arrays made while tracing, to which nothing differentiated was written."""
-    if isinstance(x, TensorBase):
-        return x._traced and x._edge is None
-    if isinstance(x, dict):
-        return all(map(_are_constants, x.values()))
-    return not isinstance(x, (list, tuple)) or all(map(_are_constants, x))
-
-
-def _exported(x: Any) -> Any:
-    """Arrays in place of Tensors, in nested containers."""
-    if isinstance(x, TensorBase):
-        return x.__array__() if isinstance(x._value, np.ndarray) else x._value
-    if type(x) is dict:
-        return {key: _exported(value) for key, value in x.items()}
-    return type(x)(map(_exported, x)) if type(x) in (list, tuple) else x
-
-
 def _elementwise(
-    function: Any, name: str, inputs: list[Any], out: Any, where: Any = True, dtype: Any = None, casting: str = "same_kind",
-    order: str = "K", subok: bool = True, **rest: Any,
+    function: Any, name: str, inputs: list[Any], out: Any, where: Any = True, dtype: Any = None,
+    casting: str = "same_kind", order: str = "K", subok: bool = True, **rest: Any,
 ) -> Any:  # fmt: skip
     if rest:
         raise UnsupportedError(f"{name}: keywords {sorted(rest)} are not supported")

@@ -1,4 +1,6 @@
-"""Generated code for one recorded operation: what the walk runs where an operation keeps coming back, and `grad_fn.source`."""
+"""Generated code for one recorded operation: what the walk runs where an operation keeps coming back, and
+`grad_fn.source`.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import numpy as np
 
 Array = Any
 
+
 def solve_triangular(x: Array, y: Array, lower: bool, unit: bool) -> Array:
     """The solution z of `tril(x) @ z = y` (`triu` if not lower), with ones on the diagonal if `unit`. y is a matrix."""
     a = np.tril(x) if lower else np.triu(x)

@@ -99,7 +99,9 @@ def grad(
     """
     chosen = _sequence(inputs)
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
     for x in chosen:
@@ -120,7 +122,14 @@ def _first(grad_outputs: Any) -> Any:
 
 
 def _batched(
-    outputs: Any, chosen: list[Any], edges: list[Edge], batch: Any, retain: bool, create_graph: bool, unused: bool, zeros: bool
+    outputs: Any,
+    chosen: list[Any],
+    edges: list[Edge],
+    batch: Any,
+    retain: bool,
+    create_graph: bool,
+    unused: bool,
+    zeros: bool,
 ) -> tuple[Any, ...]:
     batches = _sequence(batch)
     length = len(next(b for b in batches if b is not None))

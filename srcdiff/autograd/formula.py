@@ -1,4 +1,6 @@
-"""A formula that the walk knows, as the compiler does: `1 / (1 + exp(u))`, whose slope `-p * (1 - p)` is 0, not NaN, where exp overflows."""
+"""A formula that the walk knows, as the compiler does: `1 / (1 + exp(u))`, whose slope `-p * (1 - p)` is 0, not NaN,
+where exp overflows.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from srcdiff.tape.site import STATIC
 
 
 def logistic_step(node: GradNode, ct: Any, wanted: Container[int]) -> tuple[Edge, Any] | None:
-    """For the division in `1 / (1 + exp(u))`: the edge of u and its cotangent, an array. None for any other node, and if the
-    cotangent of a node in between is `wanted` (by id)."""
+    """For the division in `1 / (1 + exp(u))`: the edge of u and its cotangent, an array. None for any other node, and
+    if the cotangent of a node in between is `wanted` (by id).
+    """
     site = node.site
     if site.prim is not div or site.kinds[0] is not STATIC or site.values[0] != 1:
         return None

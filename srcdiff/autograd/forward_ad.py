@@ -4,8 +4,9 @@
         y = f(make_dual(x, tangent))
         value, derivative = unpack_dual(y)
 
-Operations on dual tensors are recorded, also in `no_grad` mode, and `unpack_dual` differentiates what was recorded; so all
-that has a derivative works, and a dual tensor says that it requires grad. `unpack_dual` costs two backward passes.
+Operations on dual tensors are recorded, also in `no_grad` mode, and `unpack_dual` differentiates what was recorded;
+so all that has a derivative works, and a dual tensor says that it requires grad. `unpack_dual` costs two backward
+passes.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class DualNode(GradNode):
         """Where gradients go."""
         return tuple(edge if type(edge) is tuple else (edge, 0) for edge in self.inputs)
 
-    def apply(self, ct: Any, create_graph: bool) -> list[Any]:  # type: ignore[override]
+    def apply(self, ct: Any, create_graph: bool) -> list[Any]:
         """Pass on what arrives, unless tangents are being looked for."""
         return [ct if self.open else None] * len(self.inputs)
 
@@ -74,7 +75,9 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level; its tangents are gone."""
     if not modes.dual or level not in (None, 0):
-        raise AutogradError("Trying to exit a forward AD level that was not entered: dual levels must be closed in order.")
+        raise AutogradError(
+            "Trying to exit a forward AD level that was not entered: dual levels must be closed in order."
+        )
     modes.update(dual=None)
 
 
@@ -92,7 +95,9 @@ class dual_level:  # noqa: N801
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """A tensor on the memory of `tensor` that carries `tangent`, of the same shape. Raises AutogradError outside a level."""
+    """A tensor on the memory of `tensor` that carries `tangent`, of the same shape. Raises AutogradError outside a
+    level.
+    """
     if not modes.dual:
         raise AutogradError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
@@ -105,15 +110,18 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if tangent._value.shape != tensor._value.shape:
         raise AutogradError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(Size(tensor._value.shape))} while the given forward gradient is of size "
-            f"{list(Size(tangent._value.shape))}."
+            f"supported. Tensor is of size {list(Size(tensor._value.shape))} while the given forward gradient is of "
+            f"size {list(Size(tangent._value.shape))}."
         )
     if _duals(tensor._edge)[0]:
         raise AutogradError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
         )
     if _duals(tangent._edge)[0]:
-        raise AutogradError("Setting a forward grad that itself has a forward gradient at the same level 0 is not supported.")
+        raise AutogradError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported."
+        )
     return _on_same_memory(tensor, DualNode(tensor._edge, tangent, modes.dual))
 
 

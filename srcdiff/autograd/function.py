@@ -13,7 +13,8 @@
 
     y = Cube.apply(x)
 
-Graphs with such nodes are walked; under create_graph the user's backward runs with recording on, so it can be differentiated.
+Graphs with such nodes are walked; under create_graph the user's backward runs with recording on, so it can be
+differentiated.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: functions are called through `apply`."""
         raise AutogradError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-            f"with static forward method: {type(self).__name__}.apply(...)"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            f"function with static forward method: {type(self).__name__}.apply(...)"
         )
 
     @staticmethod
@@ -71,7 +72,9 @@ class Function:
     @staticmethod
     def vjp(ctx: Any, *grads: Any) -> Any:
         """Another name for `backward`."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -93,13 +96,15 @@ class Function:
         single = not isinstance(result, tuple)
         outs = (result,) if single else result
         if not recording:
-            made = tuple(_alias(out) if _is_one_of(out, args) and not _is_one_of(out, ctx._dirty) else out for out in outs)
+            made = tuple(
+                _alias(out) if _is_one_of(out, args) and not _is_one_of(out, ctx._dirty) else out for out in outs
+            )
             return made[0] if single else made
         for dirty in ctx._dirty:
             if not _is_one_of(dirty, outs):
                 raise AutogradError(
-                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-                    "modified inplace must all be outputs of the Function."
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "that are modified inplace must all be outputs of the Function."
                 )
         node = _node_class(cls)(cls, ctx, args, inputs)
         node._single = single or len(outs) == 1

@@ -27,7 +27,9 @@ class Like(NamedTuple):
 
 
 class FunctionCtx:
-    """What `forward`, `setup_context` and `backward` of a Function get first; its author may set any other attribute."""
+    """What `forward`, `setup_context` and `backward` of a Function get first; its author may set any other
+    attribute.
+    """
 
     #: for each argument of `apply`, whether it is a tensor that requires grad
     needs_input_grad: tuple[bool, ...] = ()
@@ -41,7 +43,9 @@ class FunctionCtx:
         """Keep tensors (or None) for backward; overwriting them in place before it is then an error."""
         for k, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, (TensorBase, np.ndarray, np.generic)):
-                raise DTypeError(f"save_for_backward can only save variables, but argument {k} is of type {type(tensor).__name__}")
+                raise DTypeError(
+                    f"save_for_backward can only save variables, but argument {k} is of type {type(tensor).__name__}"
+                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -86,7 +90,9 @@ class FunctionNode(GradNode):
         self._function = function
         self._single = True
         #: None for arguments and outputs that are no tensors
-        self._arguments = tuple(Like(a._value.shape, a._value.dtype) if isinstance(a, TensorBase) else None for a in args)
+        self._arguments = tuple(
+            Like(a._value.shape, a._value.dtype) if isinstance(a, TensorBase) else None for a in args
+        )
         self._outputs: list[Like | None] = []
         ctx._node = ref(self)
 
@@ -117,7 +123,7 @@ class FunctionNode(GradNode):
         """Where gradients go, for each tensor argument."""
         return tuple(edge if type(edge) is tuple else (edge, 0) for edge in self.inputs)
 
-    def apply(self, ct: Any, create_graph: bool) -> list[Any]:  # type: ignore[override]
+    def apply(self, ct: Any, create_graph: bool) -> list[Any]:
         """The cotangents of the tensor arguments, by the user's backward."""
         if self.saved is None:
             raise AutogradError(FREED_MESSAGE)
@@ -136,7 +142,8 @@ class FunctionNode(GradNode):
             results = results[:count]
         if len(results) != count:
             raise AutogradError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(results)})"
             )
         with Mode(grad=create_graph):
             checked = [self._checked(k, g, create_graph) for k, g in enumerate(results)]
@@ -148,8 +155,8 @@ class FunctionNode(GradNode):
             return None
         if like is None:
             raise AutogradError(
-                f"function {self.name()} returned a gradient different than None at position {k + 1}, but the corresponding "
-                "forward input was not a Variable"
+                f"function {self.name()} returned a gradient different than None at position {k + 1}, but the "
+                f"corresponding forward input was not a Variable"
             )
         if not self.needs_input_grad[k]:
             return None
@@ -160,8 +167,8 @@ class FunctionNode(GradNode):
         shape = g._value.shape
         if not _reducible(shape, like.shape):
             raise AutogradError(
-                f"Function {self.name()} returned an invalid gradient at index {k} - got {list(shape)} but expected shape "
-                f"compatible with {list(like.shape)}"
+                f"Function {self.name()} returned an invalid gradient at index {k} - got {list(shape)} but expected "
+                f"shape compatible with {list(like.shape)}"
             )
         return fit(g if create_graph else g._value, like)
 

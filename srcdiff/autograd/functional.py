@@ -1,7 +1,8 @@
 """Derivatives of functions of Tensors, with PyTorch's signatures: `jacobian`, `hessian`, `vjp`, `jvp`, `vhp`, `hvp`.
 
-Inputs are a Tensor or a tuple of Tensors, and so are a function's outputs and all results. With `create_graph` the results can
-be differentiated; with `strict` an output that does not depend on an input is an error, else its derivative is zero.
+Inputs are a Tensor or a tuple of Tensors, and so are a function's outputs and all results. With `create_graph` the
+results can be differentiated; with `strict` an output that does not depend on an input is an error, else its
+derivative is zero.
 """
 
 from __future__ import annotations
@@ -44,14 +45,18 @@ class Call:
         if strict:
             for k, out in enumerate(self.outputs):
                 if out._edge is None:
-                    raise AutogradError(f"Output {k} of the user-provided function does not require gradient. {_DIFFERENTIABLY}")
+                    raise AutogradError(
+                        f"Output {k} of the user-provided function does not require gradients. {_DIFFERENTIABLY}"
+                    )
 
     def scalar(self) -> Any:
         """The only element of the only output."""
         if not self.single_output:
             raise AutogradError(f"The function given to {self.name} should return a single Tensor")
         if self.outputs[0]._value.size != 1:
-            raise AutogradError(f"The Tensor returned by the function given to {self.name} should contain a single element")
+            raise AutogradError(
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
+            )
         return self.outputs[0]
 
     def result(self) -> Any:
@@ -65,7 +70,7 @@ class Call:
             per_input = tuple(map(_detached, per_input))
         return per_input[0] if self.single_input else per_input
 
-    def pull(self, outs: Tensors, cts: Tensors, create_graph: bool, strict: bool, what: str = "output") -> Tensors:
+    def pull(self, outs: Tensors, cts: Tensors, create_graph: bool, strict: bool, what: str) -> Tensors:
         """Cotangents of the inputs; zeros, or in strict mode an error, for those that `outs` do not depend on."""
         live = [(out, ct) for out, ct in zip(outs, cts, strict=True) if out._edge is not None]
         found: Tensors = (None,) * len(self.inputs)
@@ -76,12 +81,13 @@ class Call:
         for k, (x, g) in enumerate(zip(self.inputs, found, strict=True)):
             if strict and g is None:
                 raise AutogradError(
-                    f"The {what} of the user-provided function is independent of input {k}. This is not allowed in strict mode."
+                    f"{what} of the user-provided function is independent of input {k}. This is not allowed in strict "
+                    f"mode."
                 )
             if strict and self.create_graph and g._edge is None:
                 raise AutogradError(
-                    f"The derivative computed by {self.name} is independent of input {k}. This is not allowed in strict mode "
-                    "when create_graph=True."
+                    f"The derivative computed by {self.name} is independent of input {k}. This is not allowed in "
+                    f"strict mode when create_graph=True."
                 )
             made.append(_zeros(x) if g is None else g)
         return tuple(made)
@@ -129,8 +135,8 @@ def _vectors(v: Any, like: Tensors, single: bool, missing: str) -> Tensors:
     for k, (vector, x) in enumerate(zip(vectors, like, strict=True)):
         if vector._value.shape != x._value.shape:
             raise AutogradError(
-                f"{f'Entry {k} in ' if len(like) > 1 else ''}v has invalid size: should be {tuple(x._value.shape)} but got "
-                f"{tuple(vector._value.shape)}."
+                f"{f'Entry {k} in ' if len(like) > 1 else ''}v has invalid size: should be {tuple(x._value.shape)} "
+                f"but got {tuple(vector._value.shape)}."
             )
     return vectors
 
@@ -138,17 +144,23 @@ def _vectors(v: Any, like: Tensors, single: bool, missing: str) -> Tensors:
 _NO_INPUT_VECTOR = (
     "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
 )
-_NO_OUTPUT_VECTOR = "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+_NO_OUTPUT_VECTOR = (
+    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+)
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The function's outputs, and the product of the vector `v` (of the outputs' shapes) with its Jacobian."""
     call = Call("vjp", func, inputs, create_graph, strict)
     vectors = _vectors(v, call.outputs, call.single_output, _NO_OUTPUT_VECTOR)
-    return call.result(), call.structured(call.pull(call.outputs, vectors, create_graph, strict))
+    return call.result(), call.structured(call.pull(call.outputs, vectors, create_graph, strict, "The output"))
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The function's outputs, and the product of its Jacobian with the vector `v` (of the inputs' shapes)."""
     call = Call("jvp", func, inputs, create_graph, strict)
     vectors = _vectors(v, call.inputs, call.single_input, _NO_INPUT_VECTOR)
@@ -157,19 +169,26 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     for k, (out, tangent) in enumerate(zip(call.outputs, found, strict=True)):
         if strict and tangent is None:
             raise AutogradError(
-                f"Output {k} of the user-provided function is independent of the inputs. This is not allowed in strict mode."
+                f"Output {k} of the user-provided function is independent of the inputs. This is not allowed in "
+                f"strict mode."
             )
         made.append(_zeros(out) if tangent is None else tangent)
     return call.result(), made[0] if call.single_output else tuple(made)
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The value of a scalar function, and the product of the vector `v` with its Hessian."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The value of a scalar function, and the product of its Hessian with the vector `v`: the same, Hessians being symmetric."""
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The value of a scalar function, and the product of its Hessian with the vector `v`: the same, Hessians being
+    symmetric.
+    """
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -180,8 +199,8 @@ def _hessian_product(
     value = call.scalar()
     vectors = _vectors(v, call.inputs, call.single_input, _NO_INPUT_VECTOR)
     one = record.plain(np.ones(value._value.shape, value._value.dtype))
-    slopes = call.pull((value,), (one,), True, strict)
-    return call.result(), call.structured(call.pull(slopes, vectors, create_graph, strict, "jacobian"))
+    slopes = call.pull((value,), (one,), True, strict, "The output")
+    return call.result(), call.structured(call.pull(slopes, vectors, create_graph, strict, "The jacobian"))
 
 
 def jacobian(
@@ -194,33 +213,36 @@ def jacobian(
 ) -> Any:
     """The Jacobian: for each output and each input a Tensor of shape `output.shape + input.shape`.
 
-    `vectorize` is accepted and changes nothing; strategy "forward-mode" goes through the inputs' elements instead of the
-    outputs' and, as in PyTorch, is for `vectorize=True` without `create_graph`.
+    `vectorize` is accepted and changes nothing; strategy "forward-mode" goes through the inputs' elements instead of
+    the outputs' and, as in PyTorch, is for `vectorize=True` without `create_graph`.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strict and vectorize:
-        raise AutogradError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
+        raise AutogradError(
+            "jacobian: `strict=True` and `vectorize=True` are not supported together."
+        )
     if strategy == "forward-mode":
         if create_graph or not vectorize:
             raise UnsupportedError('jacobian: strategy="forward-mode" is for vectorize=True and create_graph=False')
         return _jacobian_by_columns(Call("jacobian", func, inputs, False, False))
     call = Call("jacobian", func, inputs, create_graph, strict)
-    per_output = tuple(call.structured(_rows(call, out, strict)) for out in call.outputs)
+    per_output = tuple(call.structured(_rows(call, k, out, strict)) for k, out in enumerate(call.outputs))
     return per_output[0] if call.single_output else per_output
 
 
-def _rows(call: Call, out: Any, strict: bool) -> Tensors:
+def _rows(call: Call, number: int, out: Any, strict: bool) -> Tensors:
     """The Jacobian of one output, for each input."""
     shape, dtype = out._value.shape, out._value.dtype
     rows = []
     for k in range(out._value.size):
         ct = np.zeros(out._value.size, dtype)
         ct[k] = 1
-        rows.append(call.pull((out,), (record.plain(ct.reshape(shape)),), call.create_graph, strict))
+        rows.append(call.pull((out,), (record.plain(ct.reshape(shape)),), call.create_graph, strict, f"Output
+        {number}"))
     made = []
     for x, column in zip(call.inputs, zip(*rows, strict=True) if rows else [()] * len(call.inputs), strict=True):
         whole = shape + x._value.shape
@@ -271,7 +293,7 @@ def hessian(
     def slope(*xs: Any) -> Any:
         call = Call("hessian", func, xs, True, strict)
         one = record.plain(np.ones(call.scalar()._value.shape, call.scalar()._value.dtype))
-        return call.pull(call.outputs, (one,), True, strict, "jacobian")
+        return call.pull(call.outputs, (one,), True, strict, "The output")
 
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     blocks = jacobian(slope, given, create_graph, strict, vectorize, outer_jacobian_strategy)

@@ -76,12 +76,12 @@ def gradcheck(
 ) -> bool:
     """True if the derivatives of `func` at `inputs` agree with central differences of step `eps`.
 
-    They do if `abs(a - n) <= atol + rtol * abs(n)` for each entry. Inputs that require grad should be float64 or complex128.
-    If they disagree, or backward gives other results when run again (`nondet_tol`), cannot do without some of the outputs'
-    gradients (`check_undefined_grad`), or gives a wrong dtype (`check_grad_dtypes`): GradcheckError, or False without
-    `raise_exception`. `check_forward_ad` compares forward derivatives too, `check_batched_grad` gradients of several
-    cotangents at once. `fast_mode` compares one random combination of the entries. `masked` is accepted and unused: it
-    is about sparse tensors.
+    They do if `abs(a - n) <= atol + rtol * abs(n)` for each entry. Inputs that require grad should be float64 or
+    complex128. If they disagree, or backward gives other results when run again (`nondet_tol`), cannot do without some
+    of the outputs' gradients (`check_undefined_grad`), or gives a wrong dtype (`check_grad_dtypes`): GradcheckError, or
+    False without `raise_exception`. `check_forward_ad` compares forward derivatives too, `check_batched_grad` gradients
+    of several cotangents at once. `fast_mode` compares one random combination of the entries. `masked` is accepted and
+    unused: it is about sparse tensors.
     """
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     check = Check(func, given, eps, atol, rtol, nondet_tol)
@@ -103,22 +103,22 @@ def gradcheck(
 def _check_inputs(check: Check) -> None:
     if not check.differentiated:
         raise ArgumentError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     for k, x in check.differentiated:
         value = x._array
         if value.dtype not in (np.float64, np.complex128):
             warnings.warn(
-                f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely "
-                "fail if all the inputs are not of double precision floating point or complex.",
+                f"Input #{k} requires gradient and is not a double precision floating point or complex. This check "
+                f"will likely fail if all the inputs are not of double precision floating point or complex.",
                 UserWarning,
                 stacklevel=3,
             )
         if any(step == 0 and length > 1 for step, length in zip(value.strides, value.shape, strict=True)):
             raise AutogradError(
-                f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-                "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it "
-                "to gradcheck."
+                f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                f"non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                f".contiguous on the input before passing it to gradcheck."
             )
         if x._requires:
             continue
@@ -137,8 +137,8 @@ def _compare(check: Check, outputs: Sequence[Any], backward: bool, ahead: bool, 
             for j, by_output in enumerate(differences):
                 if any(not check.close(np.zeros_like(part), part) for part in by_output[i]):
                     raise GradcheckError(
-                        f"Numerical gradient for function expected to be zero: output {i} does not require grad, but depends on "
-                        f"input {check.differentiated[j][0]}"
+                        f"Numerical gradient for function expected to be zero: output {i} does not require grad, but "
+                        f"depends on input {check.differentiated[j][0]}"
                     )
             continue
         found = analytical(out, inputs) if backward else []
@@ -163,8 +163,8 @@ def _same(check: Check, fast: Any, i: int, j: int, made: Array, expected: Array,
     if check.close(made, expected):
         return
     part = "" if not direction else "While considering the imaginary part of the output: "
-    text = f"{part}Jacobian mismatch for {how}output {i} with respect to input {j},\nnumerical:{expected}\nanalytical:{made}\n"
-    if not fast and made.size:
+    text = f"{part}Jacobian mismatch for {how}output {i} with respect to input
+    {j},\nnumerical:{expected}\nanalytical:{made}\n" if not fast and made.size:
         error = np.abs(made - expected)
         row, column = np.unravel_index(int(np.nanargmax(error)) if not np.all(np.isnan(error)) else 0, error.shape)
         text += (
@@ -187,9 +187,9 @@ def _check_backward(check: Check, outputs: Sequence[Any], undefined: bool, dtype
                 continue
             if not np.allclose(a, b, rtol=0, atol=check.nondet_tol, equal_nan=True):
                 raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                    f"different values, although analytical gradient matches numerical gradient: input {number}, largest "
-                    f"difference {np.max(np.abs(a - b)):.3g}, tolerance nondet_tol={check.nondet_tol}"
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    f"gives different values, although analytical gradient matches numerical gradient: input "
+                    f"{number}, largest difference {np.max(np.abs(a - b)):.3g}, tolerance nondet_tol={check.nondet_tol}"
                 )
             if a.shape != x._value.shape:
                 raise GradcheckError(f"grad is incorrect size: {a.shape} for input {number} of shape {x._value.shape}")
@@ -212,8 +212,9 @@ def _check_undefined(check: Check) -> None:
             grad(rest, inputs, [plain(np.zeros_like(out._value)) for out in rest], retain_graph=True, allow_unused=True)
         except Exception as error:
             raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined output "
-                f"gradients' in the documentation of autograd.Function: without the gradient of output {k} it raised {error!r}"
+                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
+                f"output gradients' in the documentation of autograd.Function: without the gradient of output {k} it "
+                f"raised {error!r}"
             ) from error
 
 

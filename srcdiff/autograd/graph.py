@@ -26,7 +26,9 @@ __all__ = [
 
 
 class saved_tensors_hooks:  # noqa: N801
-    """Within the block, `pack(tensor)` takes what an operation saves, and `unpack(packed)` gives the tensor back at backward."""
+    """Within the block, `pack(tensor)` takes what an operation saves, and `unpack(packed)` gives the tensor back at
+    backward.
+    """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self._hooks = (pack_hook, unpack_hook)
@@ -95,8 +97,9 @@ class _Handles:
 
 
 def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, mode: str = "all") -> _Handles:
-    """Call `fn(gradients)` once a backward pass when all gradients of `tensors` that it computes are known (None for those it
-    does not), or with mode "any" `fn(gradient)` when the first is."""
+    """Call `fn(gradients)` once a backward pass when all gradients of `tensors` that it computes are known (None for
+    those it does not), or with mode "any" `fn(gradient)` when the first is.
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     local = threading.local()

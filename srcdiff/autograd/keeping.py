@@ -17,7 +17,9 @@ from srcdiff.tape.value import TensorBase
 
 
 class Kept:
-    """A tensor's value and place in the graph. `own` says which output of the keeping node it is, None for any other."""
+    """A tensor's value and place in the graph. `own` says which output of the keeping node it is, None for any
+    other.
+    """
 
     __slots__ = ("edge", "own", "traced", "value")
 
@@ -35,7 +37,7 @@ class Kept:
     def restore(self, node: GradNode, single: bool = True) -> Any:
         """The tensor again; `node` is the one that keeps it, and `single` whether it has a single output."""
         value, edge = self.value, self.edge
-        if type(value) is Packed:
+        if isinstance(value, Packed):
             array = value.unpack()
         else:
             try:

@@ -1,7 +1,7 @@
 """Grad modes as context managers and decorators: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
 
-All are thread-local, reusable, re-entrant, usable with and without parentheses, and on generator functions (where the mode
-holds while the generator's own code runs, not between its values).
+All are thread-local, reusable, re-entrant, usable with and without parentheses, and on generator functions (where the
+mode holds while the generator's own code runs, not between its values).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Jacobians for `gradcheck`: by central differences, by backward passes and by forward derivatives.
 
-All are plain arrays of shape (elements of the input, elements of the output). For complex values the convention is that of
-backward passes: with the real inner product <a, b> = Re(sum(conj(a) * b)), entry (j, i) is what a backward pass from output
-element i with cotangent 1 gives element j; a complex output has a second Jacobian, from cotangent 1j.
+All are plain arrays of shape (elements of the input, elements of the output). For complex values the convention is that
+of backward passes: with the real inner product <a, b> = Re(sum(conj(a) * b)), entry (j, i) is what a backward pass from
+output element i with cotangent 1 gives element j; a complex output has a second Jacobian, from cotangent 1j.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ def directions(dtype: np.dtype[Any]) -> tuple[Any, ...]:
 
 
 def numerical(call: Callable[[], Sequence[Array]], array: Array, eps: float) -> list[list[Array]]:
-    """For each output of `call`, and each of the output's directions, the Jacobian with respect to `array`, which `call` reads
-    and which is changed and restored element by element. Works for any memory layout."""
+    """For each output of `call`, and each of the output's directions, the Jacobian with respect to `array`, which
+    `call` reads and which is changed and restored element by element. Works for any memory layout.
+    """
     columns: list[list[list[Array]]] = []
     for place in np.ndindex(array.shape):
         kept = array[place]
@@ -90,7 +91,7 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[list[Arr
     made = []
     for k, x in enumerate(inputs):
         size = x._value.size
-        slopes: list[list[list[Array]]] = [[] for _ in outputs]
+        slopes: list[list[Array]] = [[] for _ in outputs]
         for direction in directions(x._value.dtype):
             columns: list[list[Array]] = [[] for _ in outputs]
             for j in range(size):
@@ -99,7 +100,9 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[list[Arr
                 tangents: list[Any] = [None] * len(inputs)
                 tangents[k] = tangent.reshape(x._value.shape)
                 for column, out, pushed in zip(columns, outputs, push(tangents), strict=True):
-                    column.append(np.zeros(out._value.size, out._value.dtype) if pushed is None else pushed._value.ravel())
+                    column.append(
+                        np.zeros(out._value.size, out._value.dtype) if pushed is None else pushed._value.ravel()
+                    )
             for slope, column, out in zip(slopes, columns, outputs, strict=True):
                 slope.append(np.stack(column) if column else np.zeros((0, out._value.size), out._value.dtype))
         made.append([_by_cotangent(slope, out._value.dtype) for slope, out in zip(slopes, outputs, strict=True)])

@@ -9,16 +9,19 @@ from typing import Any
 from srcdiff.autograd.modes import Mode
 from srcdiff.errors import AutogradError
 from srcdiff.tape import record
+from srcdiff.tape.modes import modes
 from srcdiff.tape.node import LEAF, GradNode, next_seq
 from srcdiff.tape.value import TensorBase
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a `backward` that cannot be differentiated: it runs without recording, and a second derivative raises."""
+    """Decorator for a `backward` that cannot be differentiated: it runs without recording, and a second derivative
+    raises.
+    """
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *grads: Any) -> Any:
-        recording = record.modes.grad
+        recording = modes.grad
         with Mode(grad=False):
             made = backward(ctx, *grads)
         if not recording or not any(isinstance(g, TensorBase) and g._edge is not None for g in grads):
@@ -48,6 +51,6 @@ class Refusal(GradNode):
         self.saved = ()
         self.seq = next_seq()
 
-    def apply(self, ct: Any, create_graph: bool) -> list[Any]:  # type: ignore[override]
+    def apply(self, ct: Any, create_graph: bool) -> list[Any]:
         """Refuse."""
         raise AutogradError("trying to differentiate twice a function that was marked with @once_differentiable")

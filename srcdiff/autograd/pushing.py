@@ -30,7 +30,9 @@ class Dummy(GradNode):
 
 
 class Pushforward:
-    """The derivative of `outs` (Tensors) with respect to what arrives at `edges`, applied to tangents any number of times."""
+    """The derivative of `outs` (Tensors) with respect to what arrives at `edges`, applied to tangents any number of
+    times.
+    """
 
     def __init__(self, outs: Sequence[Any], edges: Sequence[Edge]) -> None:
         self._outs = outs
@@ -53,7 +55,9 @@ class Pushforward:
         self._pulled = [None if ct is None or ct._edge is None else ct for ct in pulled]
 
     def __call__(self, tangents: Sequence[Any], create_graph: bool = False) -> list[Any]:
-        """For each out its tangent as a Tensor, None where it depends on no edge. A tangent is an array, a Tensor or None."""
+        """For each out its tangent as a Tensor, None where it depends on no edge. A tangent is an array, a Tensor or
+        None.
+        """
         roots, seeds = [], []
         for ct, tangent in zip(self._pulled, tangents, strict=True):
             if ct is None or tangent is None:

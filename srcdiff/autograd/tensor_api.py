@@ -127,7 +127,7 @@ class GradientMethods(TensorBase):
         """Add the gradient of this tensor to the `.grad` of the leaves it depends on. See `srcdiff.autograd.backward`."""
         backward(self, gradient, retain_graph, create_graph, inputs)
 
-    # ---------------------------------------------------------------------------------------------------------------- hooks
+    # ------------------------------------------------------------------------------------------------------------ hooks
 
     def _marked_node(self) -> tuple[GradNode, int]:
         edge = self._edge

@@ -32,8 +32,8 @@ def walk(
     create_graph: bool,
     nodes: Sequence[GradNode] | None = None,
 ) -> tuple[list[Any], list[tuple[GradNode, Any]]]:
-    """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of leaf
-    node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
+    """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of
+    leaf node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
     """
     outer, run, recording = modes.backward_run, Run(), modes.grad
     modes.backward_run = run

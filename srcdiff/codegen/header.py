@@ -1,10 +1,10 @@
 """The docstring of a generated function: what it computes, from what, and what was kept for it.
 
-    Gradients of logistic_loss (model.py:8) with respect to w and b.
+Gradients of logistic_loss (model.py:8) with respect to w and b.
 
-    inputs   w f64[5], b f64[], X f64[100,5], y f64[100]
-    saved    p f64[100]                                             0.8 kB
-    returns  g_w f64[5], g_b f64[]
+inputs   w f64[5], b f64[], X f64[100,5], y f64[100]
+saved    p f64[100]                                             0.8 kB
+returns  g_w f64[5], g_b f64[]
 """
 
 from __future__ import annotations

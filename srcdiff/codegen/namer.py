@@ -9,6 +9,7 @@ import unicodedata
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins)) | {"np", "rt"}
 
+
 class Namer:
     """Hands out names for one function."""
 

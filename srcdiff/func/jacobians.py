@@ -27,8 +27,9 @@ def jacrev(
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func`, by one backward pass per output element.
 
-    For each Tensor of the result and each of the argument at `argnums` a Tensor of shape `output.shape + input.shape`, in the
-    structure of the result, then of the argument. `chunk_size` is accepted: rows are computed one by one.
+    For each Tensor of the result and each of the argument at `argnums` a Tensor of shape `output.shape +
+    input.shape`, in the structure of the result, then of the argument. `chunk_size` is accepted: rows are computed
+    one by one.
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ArgumentError(f"jacrev: `chunk_size` should be greater than 0, got {chunk_size}")

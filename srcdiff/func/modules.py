@@ -21,7 +21,8 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`module(*args, **kwargs)` with the named parameters and buffers replaced for this call by those of a dict, or several.
+    """`module(*args, **kwargs)` with the named parameters and buffers replaced for this call by those of a dict, or
+    several.
 
     `args` that is no tuple is the only argument. With `tie_weights` a tensor that the module has under several names is
     replaced under all of them. With `strict` the names must be those of all parameters and buffers.
@@ -37,7 +38,8 @@ def _merged(dicts: Any) -> dict[str, Any]:
         return dict(dicts)
     if not isinstance(dicts, Sequence) or not all(isinstance(each, Mapping) for each in dicts):
         raise ArgumentError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got " + type(dicts).__name__
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            + type(dicts).__name__
         )
     names = [name for each in dicts for name in each]
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -59,8 +61,8 @@ def _places(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
 
 @contextmanager
 def replaced(module: Any, named: Mapping[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """Within the block the module has other parameters and buffers. A buffer it assigns in the block is assigned in `named`, if
-    that is a dict, as in PyTorch."""
+    """Within the block the module has other parameters and buffers. A buffer it assigns in the block is assigned in
+    `named`, if that is a dict, as in PyTorch."""
     places = _places(module)
     if strict:
         _check_names(module, named, places)
@@ -99,13 +101,16 @@ def _tie(values: dict[str, Any], places: Mapping[str, tuple[dict[str, Any], str]
         table, key = places[name]
         others = names[id(table[key])]
         if any(other in values and values[other] is not value for other in others):
-            raise ArgumentError(f"functional_call got multiple values for keys {sorted(others)}, which are tied. Consider tie_weights=False")
+            raise ArgumentError(
+                f"functional_call got multiple values for keys {sorted(others)}, which are tied. Consider "
+                f"tie_weights=False"
+            )
         values |= dict.fromkeys(others, value)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several modules of one class, each stacked along a new first axis; parameters that
-    require grad give leaves that do. For `vmap` over models with `functional_call`."""
+    """The parameters and the buffers of several modules of one class, each stacked along a new first axis;
+    parameters that require grad give leaves that do. For `vmap` over models with `functional_call`."""
     models = list(models)
     if not models:
         raise AutogradError("stack_module_state: Expected at least one model, got 0.")

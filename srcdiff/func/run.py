@@ -1,7 +1,8 @@
 """Running a function for a derivative: `Run` gives its Tensor arguments a place at the start of a graph of their own.
 
-Inside another transform, or where an argument requires grad, an argument is an identity of the caller's value, so derivatives
-of derivatives find their way; seen from outside, the graph of a call starts at its arguments. Eager rules hold inside.
+Inside another transform, or where an argument requires grad, an argument is an identity of the caller's value, so
+derivatives of derivatives find their way; seen from outside, the graph of a call starts at its arguments. Eager
+rules hold inside.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Run:
         given = list(args)
         for number in argnums:
             leaves, rebuild = flatten(args[number])
-            entered = [self._enter(leaf, (name_leaf, _argument_name, number, args[number], j)) for j, leaf in enumerate(leaves)]
+            entered = [
+                self._enter(leaf, (name_leaf, _argument_name, number, args[number], j)) for j, leaf in enumerate(leaves)
+            ]
             self._rebuilds.append((len(leaves), rebuild))
             given[number] = rebuild(entered)
         with Mode(grad=True):
@@ -70,7 +73,9 @@ class Run:
         if not isinstance(leaf, TensorBase):
             raise ArgumentError(f"{self.what}: Thing passed to transform API must be Tensor, got {type(leaf)}")
         if leaf._value.dtype.kind not in "fc":
-            raise AutogradError(f"{self.what}: only Tensors of floating point dtype can require gradients, got {leaf._value.dtype}")
+            raise AutogradError(
+                f"{self.what}: only Tensors of floating point dtype can require gradients, got {leaf._value.dtype}"
+            )
         self.leaves.append(leaf)
         if leaf._edge is not None and self._recorded:
             entered = identity(leaf)
@@ -97,7 +102,9 @@ class Run:
         return made
 
     def outside(self, value: Any) -> Any:
-        """A value made inside, as the caller gets it: without its place in this graph, unless it depends on an outer one."""
+        """A value made inside, as the caller gets it: without its place in this graph, unless it depends on an outer
+        one.
+        """
         if not isinstance(value, TensorBase) or value._edge is None:
             return value
         if self._recorded and collect_inner([value._edge], self._start)[1]:

@@ -1,7 +1,7 @@
 """`vmap`: a function of single examples made into one of batches.
 
-The function runs once for each example, on slices of its inputs, and its results are stacked; so whatever it does works,
-data-dependent branches too, and the result can be differentiated. Nothing is gained in speed.
+The function runs once for each example, on slices of its inputs, and its results are stacked; so whatever it does
+works, data-dependent branches too, and the result can be differentiated. Nothing is gained in speed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 
 _RANDOM = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags "
-    "on vmap or perform the randomness operation out of vmap"
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
 )
 
 
@@ -36,10 +36,10 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that maps `func` over an axis of its positional arguments; keyword arguments are passed as they are.
 
-    `in_dims` says which axis, None for an argument that all examples share, in the structure of the arguments or a part of it;
-    `out_dims` where the axis is in the results, None for one that does not depend on the example (the first is taken).
-    Random numbers drawn inside: an error, or with `randomness` "different" or "same" for each example. `chunk_size` is
-    accepted and changes nothing.
+    `in_dims` says which axis, None for an argument that all examples share, in the structure of the arguments or a
+    part of it; `out_dims` where the axis is in the results, None for one that does not depend on the example (the
+    first is taken). Random numbers drawn inside: an error, or with `randomness` "different" or "same" for each
+    example. `chunk_size` is accepted and changes nothing.
     """
     if randomness not in ("error", "different", "same"):
         raise AutogradError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -73,30 +73,30 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple, list)):
         raise ArgumentError(
-            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
-            f"{type(in_dims)}."
+            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
         )
     if not args:
         raise ArgumentError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
-            "with no inputs. The latter is unsupported."
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            f"function with no inputs. The latter is unsupported."
         )
     leaves, rebuild = flatten(args)
     given = tuple(in_dims) if isinstance(in_dims, list) else in_dims
-    dims = []
+    dims: list[int | None] = []
     for leaf, d in zip(leaves, _spread(given, args, "in_dims", call), strict=True):
         if d is None:
             dims.append(None)
             continue
         if not isinstance(leaf, (TensorBase, np.ndarray)):
             raise ArgumentError(
-                f"{call}: Got in_dim={d} for an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor "
-                "arguments, please use None as the respective in_dim"
+                f"{call}: Got in_dim={d} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+                f"non-Tensor arguments, please use None as the respective in_dim"
             )
         if not -leaf.ndim <= d < leaf.ndim:
             raise ArgumentError(
-                f"{call}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {leaf.ndim} so expected "
-                f"in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
+                f"{call}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {leaf.ndim} so "
+                f"expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
             )
         dims.append(d % leaf.ndim)
     return leaves, dims, rebuild
@@ -122,7 +122,9 @@ def _spread(dims: Any, values: Any, what: str, call: str) -> list[int | None]:
         return _spread(dims[0], values, what, call)
     if not matching:
         kind = "inputs" if what == "in_dims" else "outputs"
-        raise ArgumentError(f"{call}: {what} is not compatible with the structure of `{kind}`: {dims} and a {type(values).__name__}")
+        raise ArgumentError(
+            f"{call}: {what} is not compatible with the structure of `{kind}`: {dims} and a {type(values).__name__}"
+        )
     return [d for part, value in pairs for d in _spread(part, value, what, call)]
 
 
@@ -132,7 +134,8 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
         raise ArgumentError("vmap: expected at least one argument to map over, but all of `in_dims` are None")
     if len(set(sizes)) > 1:
         raise ArgumentError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            f"mapped dimension"
         )
     return int(sizes[0])
 
@@ -192,8 +195,8 @@ def _joined(name: str, outs: list[Any], axis: int | None, size: int) -> Any:
         return first
     if not isinstance(first, (TensorBase, np.ndarray, np.generic)):
         raise ArgumentError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did you mean to set out_dims= to None "
-            "for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did you mean to set "
+            f"out_dims= to None for output?"
         )
     ndim = first.ndim + 1
     if not -ndim <= axis < ndim:

@@ -49,7 +49,9 @@ def refuse(name: str, reason: str = "", **keywords: Any) -> None:
     """Raise UnsupportedError if any keyword has a value other than None or NumPy's no-value marker."""
     for keyword, value in keywords.items():
         if value is not None and value is not no_value:
-            raise UnsupportedError(f"{name}: the keyword {keyword}={value!r} is not supported{reason and ': ' + reason}")
+            raise UnsupportedError(
+                f"{name}: the keyword {keyword}={value!r} is not supported{reason and ': ' + reason}"
+            )
 
 
 def has_operand(x: Any) -> bool:

@@ -295,5 +295,3 @@ def _insert_at(arr: Any, place: int, values: Any, axis: int, is_number: bool) ->
     values = broadcast_to(values, tuple(count if k == axis else m for k, m in enumerate(arr.shape)))
     before, after = getitem(arr, at_axis(axis, slice(0, place))), getitem(arr, at_axis(axis, slice(place, n)))
     return concatenate([before, values, after], axis)
-
-

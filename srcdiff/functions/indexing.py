@@ -94,9 +94,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 def _match(shape: tuple[int, ...], where: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The shapes of an array and of indices along an axis of it, broadcast against each other elsewhere."""
-    rest = np.broadcast_shapes(
-        (*shape[:axis], *shape[axis + 1 :]), (*where[:axis], *where[axis + 1 :])
-    )
+    rest = np.broadcast_shapes((*shape[:axis], *shape[axis + 1 :]), (*where[:axis], *where[axis + 1 :]))
     return (*rest[:axis], shape[axis], *rest[axis:]), (*rest[:axis], where[axis], *rest[axis:])
 
 

@@ -105,4 +105,3 @@ def cond(x: Any, p: Any = None) -> Any:
         large, small = s[..., 0], s[..., -1]
         return small / large if p == -2 else large / small
     return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
-

@@ -169,5 +169,3 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     if y.ndim == 1:
         return c, base * factor
     return c, reshape(base, (order, order, 1)) * factor
-
-

@@ -172,9 +172,7 @@ def _best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            options = [
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            ]
+            options = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
             cost[i, j], cut[i, j] = min(options)
     return cut
 
@@ -236,9 +234,7 @@ def explicit(spec: str, shapes: tuple[tuple[int, ...], ...]) -> str:
 
 
 @implements(np.einsum)
-def einsum(
-    *operands: Any, optimize: Any = False, dtype: Any = None, casting: Any = "safe", order: Any = "K"
-) -> Any:
+def einsum(*operands: Any, optimize: Any = False, dtype: Any = None, casting: Any = "safe", order: Any = "K") -> Any:
     if isinstance(operands[0], str):
         text, xs = operands[0], [arrayed(x) for x in operands[1:]]
     else:
@@ -274,5 +270,3 @@ def vecmat(x1: Any, x2: Any) -> Any:
     x1, x2 = arrayed(x1), arrayed(x2)
     made = ops.matmul(ops.columns(conj(x1)), x2)
     return reshape(made, (*made.shape[:-2], made.shape[-1]))
-
-

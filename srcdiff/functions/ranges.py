@@ -66,9 +66,7 @@ def logspace(
 
 
 @implements(np.geomspace)
-def geomspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: Any = 0
-) -> Any:
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: Any = 0) -> Any:
     start, stop = arrayed(start) * 1.0, arrayed(stop) * 1.0
     if np.any(plain(start) == 0) or np.any(plain(stop) == 0):
         raise ValueError("Geometric sequence cannot include zero")

@@ -67,6 +67,7 @@ copy: Primitive = linear(
 
 # ------------------------------------------------------------------------------------------------------------- moving
 
+
 def _negative(shift: Any) -> Any:
     return tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
 

@@ -150,8 +150,8 @@ def expand(ct: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
 def fit(ct: Any, to: Any) -> Any:
     """A cotangent in the shape and dtype of the value it belongs to (`to`: its aval, or anything with shape and dtype).
 
-    Sums over broadcast axes, broadcasts what a rule left smaller, casts, and takes the real part for real values. The one
-    place where broadcasting is differentiated.
+    Sums over broadcast axes, broadcasts what a rule left smaller, casts, and takes the real part for real values. The
+    one place where broadcasting is differentiated.
     """
     shape, dtype = to.shape, to.dtype
     if not hasattr(ct, "shape"):

@@ -1,7 +1,7 @@
 """From the tape to the IR: the forward program of what a backward pass reaches, and where its values are saved.
 
-Guarantee: `lower` reads nothing but sites, inputs and saved-slot numbers, so two graphs of the same signature lower to the
-same program, and the slots found for one hold the same values in the other.
+Guarantee: `lower` reads nothing but sites, inputs and saved-slot numbers, so two graphs of the same signature lower to
+the same program, and the slots found for one hold the same values in the other.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _by_age = attrgetter("seq")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a forward value is saved: node number, position in `saved`, output number (None: not a tuple), and whether it
-    is in a Cell."""
+    """Where a forward value is saved: node number, position in `saved`, output number (None: not a tuple), and whether
+    it is in a Cell.
+    """
 
     node: int
     position: int

@@ -77,7 +77,9 @@ def make_matcher(
         text.append(f"  if n{k}.site is not S{k}: return None")
         for j in present.get(k, ()):
             e = wanted[j]  # type: ignore[index]
-            same = f"wanted[{j}][0] is n{k} and wanted[{j}][1] == {e[1]}" if type(e) is tuple else f"wanted[{j}] is n{k}"
+            same = (
+                f"wanted[{j}][0] is n{k} and wanted[{j}][1] == {e[1]}" if type(e) is tuple else f"wanted[{j}] is n{k}"
+            )
             text.append(f"  if not ({same}): return None")
         if absent:
             text.append(f"  if n{k} in absent: return None")

@@ -12,7 +12,8 @@ class Modes(threading.local):
 
     #: record operations (`no_grad` clears it); set it through `update`
     grad: bool = True
-    #: the same for the hot path: 0 do not record, 1 record, 2 record with extras (anomaly mode, saved-tensor hooks), 3 watched
+    #: the same for the hot path: 0 do not record, 1 record, 2 record with extras (anomaly mode, saved-tensor hooks), 3
+    #: watched
     recording: int = 1
     #: results are inference tensors
     inference: bool = False

@@ -1,8 +1,8 @@
 """The tape: one `GradNode` per recorded operation, which is also what users see as `grad_fn`.
 
-Guarantees: a node holds its inputs' nodes and its saved values, nothing holds a node but its results and its users; nodes
-are immutable but for `saved` (dropped by backward) and `site` (swapped for a `MarkedSite` by hooks and the like, so that the
-matchers' one identity check sees it).
+Guarantees: a node holds its inputs' nodes and its saved values, nothing holds a node but its results and its users;
+nodes are immutable but for `saved` (dropped by backward) and `site` (swapped for a `MarkedSite` by hooks and the like,
+so that the matchers' one identity check sees it).
 """
 
 from __future__ import annotations
@@ -172,6 +172,9 @@ class LeafSite:
     prim = None
     executables: tuple[Any, ...] = ()
 
+    def place(self) -> None:
+        """No operation made them."""
+
 
 LEAF = LeafSite()
 
@@ -179,8 +182,8 @@ LEAF = LeafSite()
 class AccumulateGrad(GradNode):
     """The end of the graph at a leaf: adds what arrives to `variable.grad`.
 
-    The leaf holds this node, and this node the leaf's state, but not the leaf: no cycle. If the leaf is gone while the graph
-    lives, `variable` is a new Tensor with the same state.
+    The leaf holds this node, and this node the leaf's state, but not the leaf: no cycle. If the leaf is gone while the
+    graph lives, `variable` is a new Tensor with the same state.
     """
 
     __slots__ = ("cls", "reference", "state")

@@ -99,9 +99,7 @@ def save_list(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...]) 
     if not names:
         return ()
     every = "*" in names
-    chosen = [
-        k for k in range(len(kinds)) if kinds[k] is not STATIC and (every or prim.operand_name(k) in names)
-    ]
+    chosen = [k for k in range(len(kinds)) if kinds[k] is not STATIC and (every or prim.operand_name(k) in names)]
     return (*chosen, OUT) if "out" in names else tuple(chosen)
 
 

@@ -59,7 +59,9 @@ def reverse(
     for node in reversed(nodes):
         if node in active and node in tape.cotangents and node.prim is not None:
             tape.step(node, active)
-    program = Program(name or f"{forward.name}_backward", tuple(tape.seeds), tuple(tape.cotangent(node) for node in wrt))
+    program = Program(
+        name or f"{forward.name}_backward", tuple(tape.seeds), tuple(tape.cotangent(node) for node in wrt)
+    )
     proxies = {proxy: value for value, proxy in tape.proxies.items()}
     if available is not None and any(proxies[node] not in available for node in program.nodes() if node in proxies):
         program, proxies = _recompute(program, proxies, available)
@@ -134,7 +136,9 @@ class _Reverse:
             rule = prim.rule(k)
             if rule is None:
                 if operand.aval.differentiable:
-                    raise NotDifferentiableError(f"{prim.name} has no derivative with respect to {prim.operand_name(k)}")
+                    raise NotDifferentiableError(
+                        f"{prim.name} has no derivative with respect to {prim.operand_name(k)}"
+                    )
                 continue
             made = rule(ct, out, *operands, **node.kwargs)
             if made is not None:
@@ -166,7 +170,9 @@ class _Items:
         return len(self.node.aval)
 
 
-def _recompute(program: Program, proxies: dict[Node, Node], available: Collection[Node]) -> tuple[Program, dict[Node, Node]]:
+def _recompute(
+    program: Program, proxies: dict[Node, Node], available: Collection[Node]
+) -> tuple[Program, dict[Node, Node]]:
     """The program with inputs that stand for unavailable forward values replaced by their computation."""
     builder = Builder()
     inputs: dict[Node, Node] = {}

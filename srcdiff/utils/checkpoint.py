@@ -1,4 +1,6 @@
-"""Checkpoints: memory for time. A checkpointed function keeps its arguments only, and is run again when backward needs the rest."""
+"""Checkpoints: memory for time. A checkpointed function keeps its arguments only, and is run again when backward
+needs the rest.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,12 @@ def checkpoint(
 ) -> Any:
     """`function(*args, **kwargs)`, which in backward is run again instead of having its intermediate values kept.
 
-    Random numbers of `srcdiff.random` are the same then (`preserve_rng_state`). Everything else works as without it: keyword
-    arguments, tensors read from outside, gradients by `grad`, second derivatives. A function that then saves other values
-    raises CheckpointError; `determinism_check="none"` allows other shapes and dtypes. `context_fn` gives two contexts, for the
-    first run and for the second. `early_stop` ends the second run when all is known. With `use_reentrant=True` it is
-    PyTorch's older form: no keyword arguments, no second derivatives, and only `backward` fills in the gradients of tensors
-    read from outside. `debug` is accepted and changes nothing.
+    Random numbers of `srcdiff.random` are the same then (`preserve_rng_state`). Everything else works as without it:
+    keyword arguments, tensors read from outside, gradients by `grad`, second derivatives. A function that then saves
+    other values raises CheckpointError; `determinism_check="none"` allows other shapes and dtypes. `context_fn`
+    gives two contexts, for the first run and for the second. `early_stop` ends the second run when all is known.
+    With `use_reentrant=True` it is PyTorch's older form: no keyword arguments, no second derivatives, and only
+    `backward` fills in the gradients of tensors read from outside. `debug` is accepted and changes nothing.
     """
     if determinism_check not in ("default", "none"):
         raise ArgumentError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
@@ -61,7 +63,9 @@ def checkpoint(
         if kwargs:
             raise ArgumentError("Unexpected keyword arguments: " + ",".join(kwargs))
         if modes.grad and not any(isinstance(a, TensorBase) and a._edge is not None for a in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2)
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+            )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     before, again = context_fn()
     if not modes.grad:
@@ -92,7 +96,11 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any  # noqa: A002
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    **kwargs: Any,
 ) -> Any:
     """The functions (or modules of a Sequential) one after another, in `segments` parts of which all but the last are
     checkpointed. Raises ArgumentError for `segments` that is not from 1 to the number of functions."""
@@ -101,14 +109,14 @@ def checkpoint_sequential(
         raise ArgumentError("Unexpected keyword arguments: " + ",".join(kwargs))
     parts = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 1 <= segments <= len(parts):
-        raise ArgumentError(f"checkpoint_sequential: segments should be from 1 to {len(parts)}, the number of functions, got {segments}")
+        raise ArgumentError(
+            f"checkpoint_sequential: segments should be from 1 to {len(parts)}, the number of functions, got {segments}"
+        )
     size = len(parts) // segments
     end = 0
     for start in range(0, size * (segments - 1), size):
         end = start + size
-        input = checkpoint(  # noqa: A001
-            _chain(parts[start:end]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
-        )
+        input = checkpoint(_chain(parts[start:end]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return _chain(parts[end:])(input)
 
 

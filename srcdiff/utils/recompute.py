@@ -1,8 +1,9 @@
 """What a checkpointed region saves for backward, and computing it again.
 
-Guarantees: while forward runs, only the region's arguments are kept; a saved value comes back the first time backward asks
-for any of the region's, together with all others that are still wanted, and goes when the node that saved it is freed or the
-backward pass is over. Regions may be nested: then an inner region's arguments are among what the outer one computes again.
+Guarantees: while forward runs, only the region's arguments are kept; a saved value comes back the first time
+backward asks for any of the region's, together with all others that are still wanted, and goes when the node that
+saved it is freed or the backward pass is over. Regions may be nested: then an inner region's arguments are among
+what the outer one computes again.
 """
 
 from __future__ import annotations
@@ -97,8 +98,9 @@ class Region:
                 return
         if self._again != len(self._holders):
             raise CheckpointError(
-                "checkpoint: A different number of tensors was saved during the original forward and recomputation.\nNumber of "
-                f"tensors saved during forward: {len(self._holders)}\nNumber of tensors saved during recomputation: {self._again}"
+                "checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self._holders)}\nNumber of tensors "
+                f"saved during recomputation: {self._again}"
             )
 
     def _pack_again(self, tensor: Any) -> Any:
@@ -116,9 +118,9 @@ class Region:
         value = tensor._value
         if self._check and (value.shape != holder.shape or value.dtype != holder.dtype):
             raise CheckpointError(
-                "checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
-                f"tensor at position {holder.number}:\nsaved metadata: {holder.shape}, {holder.dtype}\nrecomputed metadata: "
-                f"{value.shape}, {value.dtype}"
+                "checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                f"forward pass.\ntensor at position {holder.number}:\nsaved metadata: {holder.shape}, "
+                f"{holder.dtype}\nrecomputed metadata: {value.shape}, {value.dtype}"
             )
         holder.value = value
 

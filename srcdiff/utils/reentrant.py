@@ -1,4 +1,6 @@
-"""Checkpoints as PyTorch first had them: forward runs without recording, backward runs it again and backward through it."""
+"""Checkpoints as PyTorch first had them: forward runs without recording, backward runs it again and backward through
+it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ class CheckpointFunction(Function):
                 random.set_rng_state(ctx.state)
             made = ctx.function(*args)
         outs = made if isinstance(made, tuple) else (made,)
-        live = [(out, g) for out, g in zip(outs, grads, strict=True) if isinstance(out, TensorBase) and out._edge is not None]
+        live = [
+            (out, g)
+            for out, g in zip(outs, grads, strict=True)
+            if isinstance(out, TensorBase) and out._edge is not None
+        ]
         if not live:
             raise AutogradError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([out for out, _ in live], [g for _, g in live])
