@@ -63,8 +63,9 @@ def assert_close(
             largest = np.max(np.abs(a - e)) if a.dtype.kind != "b" else 1
         raise AssertionError(
             msg
-            or f"{kind} are not close!\n\nMismatched elements: {np.sum(wrong)} / {wrong.size}\nGreatest absolute
-            difference: " f"{largest} (up to {atol} allowed, relative {rtol})\nactual: {a}\nexpected: {e}"
+            or f"{kind} are not close!\n\nMismatched elements: {np.sum(wrong)} / {wrong.size}\n"
+            f"Greatest absolute difference: {largest} (up to {atol} allowed, relative {rtol})\n"
+            f"actual: {a}\nexpected: {e}"
         )
 
 

@@ -222,9 +222,7 @@ def jacobian(
             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strict and vectorize:
-        raise AutogradError(
-            "jacobian: `strict=True` and `vectorize=True` are not supported together."
-        )
+        raise AutogradError("jacobian: `strict=True` and `vectorize=True` are not supported together.")
     if strategy == "forward-mode":
         if create_graph or not vectorize:
             raise UnsupportedError('jacobian: strategy="forward-mode" is for vectorize=True and create_graph=False')
@@ -241,8 +239,8 @@ def _rows(call: Call, number: int, out: Any, strict: bool) -> Tensors:
     for k in range(out._value.size):
         ct = np.zeros(out._value.size, dtype)
         ct[k] = 1
-        rows.append(call.pull((out,), (record.plain(ct.reshape(shape)),), call.create_graph, strict, f"Output
-        {number}"))
+        seed = (record.plain(ct.reshape(shape)),)
+        rows.append(call.pull((out,), seed, call.create_graph, strict, f"Output {number}"))
     made = []
     for x, column in zip(call.inputs, zip(*rows, strict=True) if rows else [()] * len(call.inputs), strict=True):
         whole = shape + x._value.shape

@@ -163,8 +163,11 @@ def _same(check: Check, fast: Any, i: int, j: int, made: Array, expected: Array,
     if check.close(made, expected):
         return
     part = "" if not direction else "While considering the imaginary part of the output: "
-    text = f"{part}Jacobian mismatch for {how}output {i} with respect to input
-    {j},\nnumerical:{expected}\nanalytical:{made}\n" if not fast and made.size:
+    text = (
+        f"{part}Jacobian mismatch for {how}output {i} with respect to input {j},\nnumerical:{expected}\n"
+        f"analytical:{made}\n"
+    )
+    if not fast and made.size:
         error = np.abs(made - expected)
         row, column = np.unravel_index(int(np.nanargmax(error)) if not np.all(np.isnan(error)) else 0, error.shape)
         text += (
