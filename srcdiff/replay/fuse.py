@@ -18,8 +18,8 @@ def fuse(
 ) -> Program:
     """The program `inputs -> (result, gradients of wrt..., values that decided branches...)`.
 
-    With `options.exact` the operations are those that eager execution does, in its order; else they are simplified, which
-    changes results by a few ulp at most.
+    With `options.exact` the operations are those that eager execution does, in its order; else they are simplified,
+    which changes results by a few ulp at most.
     """
     forward = Program(name, tuple(inputs), (result, *branches))
     now: dict[Node, Node] = {node: node for node in (*inputs, *forward.nodes())}
