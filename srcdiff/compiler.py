@@ -232,7 +232,7 @@ _SINGULAR = frozenset(
 
 
 def _may_warn(program: Program) -> bool:
-    """Whether an operation may divide by zero or leave its domain; a division by a number written in the code does not."""
+    """Whether an operation may divide by zero or leave its domain; a division by a number in the code does not."""
     return any(
         node.prim is not None
         and node.prim.name in _SINGULAR

@@ -1,7 +1,7 @@
 """Options, and the only reader of the environment.
 
-`config.cache_size`, `with config(backend="interpret"): ...`; `SRCDIFF_CACHE_SIZE=100` in the environment sets the default.
-Options set with `with` hold for the thread, options assigned hold for the process.
+`config.cache_size`, `with config(backend="interpret"): ...`; `SRCDIFF_CACHE_SIZE=100` in the environment sets the
+default. Options set with `with` hold for the thread, options assigned hold for the process.
 """
 
 from __future__ import annotations

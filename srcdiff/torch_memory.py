@@ -174,7 +174,7 @@ class MemoryMethods(TensorBase):
         return self._cast(np.dtype(np.int64))
 
     def bfloat16(self) -> Any:
-        """Refused: NumPy has no bfloat16."""
+        """RefusedError: NumPy has no bfloat16."""
         raise UnsupportedError("bfloat16 does not exist in NumPy, hence not here; use float() or half()")
 
     def cpu(self) -> Any:
@@ -182,7 +182,7 @@ class MemoryMethods(TensorBase):
         return self
 
     def cuda(self, *args: Any, **keywords: Any) -> Any:
-        """Refused: there is no other device."""
+        """RefusedError: there is no other device."""
         raise UnsupportedError("there is no CUDA device here: arrays live in main memory")
 
     def clone(self, *, memory_format: Any = None) -> Any:

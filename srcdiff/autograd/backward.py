@@ -146,8 +146,8 @@ def _finished(x: Any, ct: Any, allow_unused: bool, zeros: bool) -> Any:
     if ct is None:
         if not allow_unused:
             raise AutogradError(
-                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-                "this is the desired behavior."
+                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+                "if this is the desired behavior."
             )
         return record.plain(np.zeros_like(x._value)) if zeros else None
     return ct if isinstance(ct, TensorBase) else record.plain(ct)

@@ -12,7 +12,7 @@ from srcdiff.config import config
 
 @dataclass(slots=True)
 class Counts:
-    """What happened to backward passes: of one function, or of the whole process. `reasons` is about the last misses."""
+    """What happened to backward passes: of one function or the whole process. `reasons` is about the last misses."""
 
     hits: int = 0
     misses: int = 0
@@ -48,7 +48,7 @@ _sites: dict[int, ReferenceType[Any]] = {}
 
 
 def remember(site: Any, key: Any, executable: Any) -> None:
-    """Make an executable the first that is tried at this root; the least recently used one goes if there are too many."""
+    """Make an executable the first to be tried at this root; the least recently used goes if there are too many."""
     others = tuple(e for e in site.executables if e is not executable)
     kept = (executable, *others)
     if len(kept) > config.cache_size:

@@ -1,8 +1,8 @@
 """The backward pass: finds the compiled function for a graph, or walks it.
 
-    matched by one of the root's executables  -> generated code
-    seen before, not yet compiled             -> compile, then generated code
-    seen for the first time, or out of the ordinary (hooks, create_graph, anomaly mode ...)  -> walk
+matched by one of the root's executables  -> generated code
+seen before, not yet compiled             -> compile, then generated code
+seen for the first time, or out of the ordinary (hooks, create_graph, anomaly mode ...)  -> walk
 """
 
 from __future__ import annotations
@@ -155,9 +155,7 @@ def compilable(nodes: Sequence[GradNode]) -> bool:
     """Whether generated code may stand in for walking these nodes: no hooks, no custom functions, not too many."""
     if len(nodes) > config.largest_graph:
         return False
-    return not any(
-        type(node.site) is MarkedSite or node.apply is not None for node in nodes
-    )
+    return not any(type(node.site) is MarkedSite or node.apply is not None for node in nodes)
 
 
 def _by_signature(
@@ -226,7 +224,10 @@ def why_compiled(site: Any, nodes: Sequence[GradNode]) -> str:
     place = site.place()
     here = where(*place) if place is not None else "unknown place"
     if not site.executables:
-        return f"{here}: this graph of {len(nodes)} nodes was seen for the second time" if not site.compile_now else (
-            f"{here}: first call"
+        return (
+            f"{here}: this graph of {len(nodes)} nodes was seen for the second time"
+            if not site.compile_now
+            else (f"{here}: first call")
         )
-    return f"{here}: a different path of operations, or other shapes or dtypes ({len(site.executables)} compiled before)"
+    known = len(site.executables)
+    return f"{here}: a different path of operations, or other shapes or dtypes ({known} compiled before)"

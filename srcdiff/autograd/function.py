@@ -48,7 +48,7 @@ class Function:
     generate_vmap_rule = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: functions are called through `apply`."""
+        """RefusedError: functions are called through `apply`."""
         raise AutogradError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
             f"function with static forward method: {type(self).__name__}.apply(...)"

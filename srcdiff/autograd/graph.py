@@ -55,7 +55,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Within the block, writing to a saved tensor keeps a copy of its old value for backward instead of being an error."""
+    """Within the block, writing to a saved tensor is no error: a copy of its old value is kept for backward."""
     before = modes.mutation_allowed
     modes.mutation_allowed = True
     try:

@@ -63,7 +63,8 @@ def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any]) ->
         if rule is None:
             place = site.place()
             raise NotDifferentiableError(
-                f"{prim.name} has no derivative with respect to {prim.operand_name(k)}{prim.reason and ': ' + prim.reason}"
+                f"{prim.name} has no derivative with respect to {prim.operand_name(k)}"
+                + (f": {prim.reason}" if prim.reason else "")
                 + (f", recorded at {where(*place)}" if place else "")
             )
         made = rule(ct, out, *operands, **site.params)
@@ -72,7 +73,7 @@ def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any]) ->
 
 
 def record_step(node: GradNode, ct: Any) -> list[Any]:
-    """The same on Tensors: `ct` is a Tensor (or a tuple of them), saved values come back with their place in the graph."""
+    """The same on Tensors: `ct` is a Tensor or a tuple of them, saved values have their place in the graph."""
     site = node.site
     operands, out = _operands(node, site)
     for k in site.save_list:

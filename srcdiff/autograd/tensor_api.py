@@ -15,12 +15,12 @@ from srcdiff.tape.node import Edge, GradNode, Handle
 from srcdiff.tape.value import TensorBase
 
 _CHANGE_NON_LEAF = (
-    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
-    "doesn't require differentiation use var_no_grad = var.detach()."
+    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+    "that doesn't require differentiation use var_no_grad = var.detach()."
 )
 _NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
     ".retain_grad() on the non-leaf Tensor."
 )
 
@@ -60,9 +60,7 @@ class GradientMethods(TensorBase):
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
-        change_requires_grad(
-            self, bool(flag), "only Tensors of floating point and complex dtype can require gradients"
-        )
+        change_requires_grad(self, bool(flag), "only Tensors of floating point and complex dtype can require gradients")
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Set `requires_grad` of a leaf; gives the tensor itself."""
@@ -102,7 +100,8 @@ class GradientMethods(TensorBase):
             self._grad = None
             return
         if not isinstance(value, TensorBase):
-            raise DTypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            kind = type(value).__name__
+            raise DTypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
         if value._value.shape != self._value.shape:
             raise AutogradError(
                 f"attempting to assign a gradient of size '{list(Size(value._value.shape))}' to a tensor of size "
@@ -124,7 +123,7 @@ class GradientMethods(TensorBase):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """Add the gradient of this tensor to the `.grad` of the leaves it depends on. See `srcdiff.autograd.backward`."""
+        """Add the gradient of this tensor to the `.grad` of the leaves it depends on; see `autograd.backward`."""
         backward(self, gradient, retain_graph, create_graph, inputs)
 
     # ------------------------------------------------------------------------------------------------------------ hooks

@@ -19,7 +19,6 @@ from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
 
-
 def seen(x: Any) -> Any:
     """The array behind a Tensor, to look at its shape, dtype and layout only."""
     return x._value if isinstance(x, TensorBase) else plain(x)
@@ -120,9 +119,9 @@ def _ask(function: Callable[..., Any], look: Callable[[Any], Any]) -> None:
 
 
 for _function in (
-    np.may_share_memory, np.shares_memory, np.array_equal, np.array_equiv, np.allclose, np.array2string, np.array_repr, np.array_str,
-    np.save, np.savez, np.savez_compressed, np.savetxt,
+    np.may_share_memory, np.shares_memory, np.array_equal, np.array_equiv, np.allclose, np.array2string, np.array_repr,
+    np.array_str, np.save, np.savez, np.savez_compressed, np.savetxt,
 ):  # fmt: skip
     _ask(_function, plain)
-for _function in (np.result_type, np.can_cast, np.min_scalar_type, np.common_type, np.iscomplexobj, np.isrealobj):
-    _ask(_function, seen)
+for _asked in (np.result_type, np.can_cast, np.min_scalar_type, np.common_type, np.iscomplexobj, np.isrealobj):
+    _ask(_asked, seen)

@@ -3,8 +3,9 @@
     @implements(np.diff)
     def diff(a, n=1, axis=-1, prepend=no_value, append=no_value): ...
 
-An implementation takes NumPy's arguments by NumPy's names, except `out`, which the dispatcher handles for all. It is called
-when any argument is a Tensor, and works on arrays too. A keyword it does not take is refused with an error, never ignored.
+An implementation takes NumPy's arguments by NumPy's names, except `out`, which the dispatcher handles for all. It is
+called when any argument is a Tensor, and works on arrays too. A keyword it does not take is refused with an error,
+never ignored.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 
 from srcdiff.core.primitive import REGISTRY, Operand, Primitive
 from srcdiff.errors import UnsupportedError
-from srcdiff.tape.record import plain as wrap
 from srcdiff.tape.modes import modes
+from srcdiff.tape.record import plain as wrap
 from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -35,7 +35,7 @@ def size(x: Any) -> int:
 
 def canonical(axis: Any, ndim: int) -> Any:
     """`axis` as primitives take it: None, a non-negative int, or an ascending tuple of them."""
-    if axis is None or type(axis) is int and 0 <= axis < ndim:
+    if axis is None or (type(axis) is int and 0 <= axis < ndim):
         return axis
     if isinstance(axis, tuple):
         axes = normalize_axes(tuple(map(operator.index, axis)), ndim)

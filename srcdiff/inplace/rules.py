@@ -67,8 +67,8 @@ def guard(target: TensorBase, *operands: Any, through_view: bool = False) -> boo
         if arriving and is_exported(root):
             raise GradientLostError(
                 f"a value that requires a gradient is written into memory that a plain array shares, at "
-                f"{where(*user_place(2))}: the array, made earlier by converting the written-to array, cannot hold a gradient; "
-                "convert a copy of it"
+                f"{where(*user_place(2))}: the array, made earlier by converting the written-to array, cannot hold a "
+                "gradient; convert a copy of it"
             )
         return True
     if view is not None:

@@ -99,7 +99,8 @@ cast = linear(
 )  # fmt: skip
 real_part = linear(
     "real", "x", "np.real(x)", lambda ct, out, x: ct,
-    infer=lambda x: aval(x.shape, result_dtype("real", (x,), {})), fold=lambda b, n, p: None if n[0].dtype.kind == "c" else n[0],
+    infer=lambda x: aval(x.shape, result_dtype("real", (x,), {})),
+    fold=lambda b, n, p: None if n[0].dtype.kind == "c" else n[0],
 )  # fmt: skip
 imag_part = linear(
     "imag", "x", "np.imag(x)", lambda ct, out, x: ct * 1j if x.dtype.kind == "c" else None,

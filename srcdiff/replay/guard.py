@@ -1,7 +1,8 @@
-"""Guards: generated code that looks at everything a recorded call depended on, and collects the arrays to replay it with.
+"""Guards: generated code that looks at everything a recorded call depended on, and collects the arrays to replay it
+with.
 
-`guard(args, kwargs)` gives a tuple of arrays if the arguments have the structure, types, shapes, dtypes and static values of the
-recorded call, and all that was read from outside is what it was; else None.
+`guard(args, kwargs)` gives a tuple of arrays if the arguments have the structure, types, shapes, dtypes and static
+values of the recorded call, and all that was read from outside is what it was; else None.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.replay.purity import MISSING, Read, Refused
+from srcdiff.replay.purity import MISSING, Read, RefusedError
 
 Guard = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...] | None]
 
@@ -76,9 +77,10 @@ class _Writer:
 def make_guard(
     args: Sequence[Any], kwargs: dict[str, Any], data: set[tuple[Any, ...]], reads: Sequence[Read]
 ) -> tuple[Guard, str]:
-    """A guard for calls like this one, and its text. `data` has the paths of the Python floats that are data, not constants.
+    """A guard for calls like this one, and its text. `data` has the paths of the Python floats that are data, not
+    constants.
 
-    Raises Refused for arguments that cannot be guarded.
+    Raises RefusedError for arguments that cannot be guarded.
     """
     writer = _Writer()
     writer.lines.append("def guard(args, kwargs):")
@@ -105,7 +107,8 @@ def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: s
         test = "type({0}) is ndarray" if kind is np.ndarray else f"type({{0}}) is {w.bind(kind, 'scalar')}"
         w.lines.append(f"    {name} = {place}")
         w.require(
-            f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) and {name}.shape == {value.shape}"
+            f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype})"
+            f" and {name}.shape == {value.shape}"
         )
         w.arrays.append(name)
     elif kind is float and path in data:
@@ -126,7 +129,7 @@ def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: s
         w.require(f"type({name}) is dict and list({name}) == {keys}")
         for key, part in value.items():
             if type(key) not in (str, int):
-                raise Refused(f"a dict argument has a key of type {type(key).__name__}")
+                raise RefusedError(f"a dict argument has a key of type {type(key).__name__}")
             _argument(w, f"{name}[{key!r}]", part, (*path, key), data)
     elif value is None:
         w.require(f"{place} is None")
@@ -135,7 +138,7 @@ def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: s
     elif kind is FunctionType or isinstance(value, (ModuleType, np.ufunc)):
         w.require(f"{place} is {w.bind(value, 'static')}")
     else:
-        raise Refused(f"an argument is a {kind.__module__}.{kind.__qualname__}")
+        raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
 
 def _outside(w: _Writer, reads: Sequence[Read]) -> None:
@@ -170,7 +173,7 @@ def _same_as(w: _Writer, place: str, value: Any) -> None:
         w.require(f"unchanged({place}, {w.bind(value, 'array')}, {w.bind(value.copy(), 'contents')})")
     elif type(value) in (*_CONSTANT_TYPES, tuple) or isinstance(value, np.generic):
         if isinstance(value, (float, complex)) and value != value:
-            raise Refused("a NaN is read from outside")
+            raise RefusedError("a NaN is read from outside")
         if type(value) is tuple:
             _plain_tuple(value)
         w.require(f"same({place}, {w.bind(value, 'constant')})")
@@ -183,4 +186,4 @@ def _plain_tuple(value: Any) -> None:
         for part in value:
             _plain_tuple(part)
     elif isinstance(value, np.ndarray):
-        raise Refused("a tuple from outside has an array in it")
+        raise RefusedError("a tuple from outside has an array in it")

@@ -23,7 +23,7 @@ from srcdiff.origin import where
 from srcdiff.replay.allowed import ATTRIBUTES, BUILTINS, FUNCTIONS, MODULES, MUTATORS
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The function cannot be proved to be replayable."""
 
 
@@ -62,12 +62,13 @@ _FORBIDDEN = frozenset({
 })  # fmt: skip
 _WHY = {
     "STORE_GLOBAL": "writes a global", "STORE_ATTR": "writes an attribute", "IMPORT_NAME": "imports a module",
-    "LOAD_BUILD_CLASS": "defines a class", "BEFORE_WITH": "uses a context manager", "PUSH_EXC_INFO": "handles exceptions", "IS_OP": "compares identities",
+    "LOAD_BUILD_CLASS": "defines a class", "BEFORE_WITH": "uses a context manager",
+    "PUSH_EXC_INFO": "handles exceptions", "IS_OP": "compares identities",
 }  # fmt: skip
 
 
 def examine(function: Callable[..., Any], static: tuple[Any, ...] = ()) -> Findings:
-    """What `function` reads from outside; `static` are arguments that are no data (functions, modules). Raises Refused."""
+    """What `function` reads from outside; `static`: arguments that are no data, as functions. Raises RefusedError."""
     findings = Findings()
     _value(function, "the function", findings)
     for argument in static:
@@ -76,46 +77,49 @@ def examine(function: Callable[..., Any], static: tuple[Any, ...] = ()) -> Findi
         if name in MUTATORS:
             findings.stores = True
         elif name not in ATTRIBUTES and name not in findings.fields:
-            raise Refused(f"{where(code, here)}: .{name} is not known to be free of effects")
+            raise RefusedError(f"{where(code, here)}: .{name} is not known to be free of effects")
     return findings
 
 
+def _is_constant(value: Any) -> bool:
+    """Whether a value from outside cannot change, nor have an effect when it is called."""
+    if _is_numpy_function(value) or isinstance(value, (np.generic, np.dtype, np.ufunc)):
+        return True
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return True
+    if isinstance(value, BuiltinFunctionType) and value.__module__ == "math":
+        return True
+    if any(value is each for each in FUNCTIONS) or getattr(value, "replayable_inside", False) is True:
+        return True
+    return type(value) in (int, float, bool, complex, str, bytes, type(None), type(Ellipsis))
+
+
 def _value(value: Any, what: str, findings: Findings) -> None:
-    """Accept a value from outside, or raise Refused."""
+    """Accept a value from outside, or raise RefusedError."""
     kind = type(value)
-    if _is_numpy_function(value):
+    if _is_constant(value):
         return
     if kind is FunctionType:
         _function(value, findings)
-    elif kind in (int, float, bool, complex, str, bytes, type(None), type(Ellipsis)) or value is np.newaxis:
-        return
     elif kind is tuple:
         for part in value:
             _value(part, what, findings)
     elif isinstance(value, ModuleType):
         if value not in MODULES and value.__name__ != "srcdiff":
-            raise Refused(f"{what} is the module {value.__name__}, whose functions may have effects")
+            raise RefusedError(f"{what} is the module {value.__name__}, whose functions may have effects")
     elif kind is np.ndarray:
         if value.nbytes > 32_768:
-            raise Refused(f"{what} is a large array from outside, which would have to be compared on every call")
+            raise RefusedError(f"{what} is a large array from outside, which would have to be compared on every call")
         if value.dtype.hasobject:
-            raise Refused(f"{what} is an array of objects")
-    elif isinstance(value, (np.generic, np.dtype)):
-        return
-    elif isinstance(value, np.ufunc) or (isinstance(value, BuiltinFunctionType) and value.__module__ == "math"):
-        return
-    elif isinstance(value, type) and issubclass(value, np.generic):
-        return
-    elif any(value is each for each in FUNCTIONS) or getattr(value, "replayable_inside", False) is True:
-        return
+            raise RefusedError(f"{what} is an array of objects")
     elif hasattr(kind, "replayed_function"):
         _value(value.replayed_function, what, findings)
     elif isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         if value.__new__.__module__ != f"namedtuple_{value.__name__}":
-            raise Refused(f"{what} is a {value.__name__} with a constructor of its own")
+            raise RefusedError(f"{what} is a {value.__name__} with a constructor of its own")
         findings.fields.update(value._fields, ("_replace",))
     else:
-        raise Refused(f"{what} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
+        raise RefusedError(f"{what} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
 
 
 def _is_numpy_function(value: Any) -> bool:
@@ -139,7 +143,7 @@ def _function(function: Any, findings: Findings) -> None:
         try:
             content = cell.cell_contents
         except ValueError:
-            raise Refused(f"the variable {name} of {code.co_name} has no value yet") from None
+            raise RefusedError(f"the variable {name} of {code.co_name} has no value yet") from None
         findings.reads.append(Read("cell", cell, name, content))
         _value(content, f"the variable {name}", findings)
     outer = frozenset(code.co_freevars)
@@ -156,14 +160,14 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], findings: Findings) -> None:
     if code.co_flags & 0x280:  # coroutine, async generator
-        raise Refused(f"{where(code, 0)}: {code.co_name} is asynchronous")
+        raise RefusedError(f"{where(code, 0)}: {code.co_name} is asynchronous")
     for instruction in dis.get_instructions(code):
         name = instruction.opname
         here = instruction.offset
         if name in _FORBIDDEN:
-            raise Refused(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
+            raise RefusedError(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
         if name == "STORE_DEREF" and instruction.argval in outer:
-            raise Refused(f"{where(code, here)}: {code.co_name} writes the outer variable {instruction.argval}")
+            raise RefusedError(f"{where(code, here)}: {code.co_name} writes the outer variable {instruction.argval}")
         if name == "STORE_SUBSCR" or name == "STORE_SLICE":
             findings.stores = True
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
@@ -179,9 +183,9 @@ def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], fin
         _value(value, f"{where(code, here)}: {name}", findings)
         return
     if not hasattr(builtins, name):
-        raise Refused(f"{where(code, here)}: the name {name} is not defined")
+        raise RefusedError(f"{where(code, here)}: the name {name} is not defined")
     if name not in BUILTINS:
-        raise Refused(f"{where(code, here)}: {name}() is not known to be free of effects")
+        raise RefusedError(f"{where(code, here)}: {name}() is not known to be free of effects")
     findings.asks = findings.asks or name == "isinstance"
     findings.reads.append(Read("global", namespace, name, MISSING))
 
@@ -191,4 +195,3 @@ class _Missing:
 
 
 MISSING = _Missing()
-

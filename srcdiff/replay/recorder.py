@@ -1,7 +1,8 @@
 """Watching a traced call: the program of everything it computes, differentiated or not.
 
-While a `Recorder` is in `modes.recorder`, every operation on Tensors is noted, after it has been done as always: the call stays an
-ordinary traced call, and what is noted is thrown away if anything happens that a replay could not repeat (`fail`).
+While a `Recorder` is in `modes.recorder`, every operation on Tensors is noted, after it has been done as always: the
+call stays an ordinary traced call, and what is noted is thrown away if anything happens that a replay could not repeat
+(`fail`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Recorder:
     def note(
         self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], out: Any, writing: bool = False
     ) -> None:
-        """An operation was done, with this result: a Tensor or a tuple of them. `writing`: as part of a write in place."""
+        """An operation was done, with this result, a Tensor or a tuple. `writing`: as part of a write in place."""
         if self.failed is not None:
             return
         nodes = tuple(self._node(operand, writing) for operand in operands)
@@ -108,7 +109,7 @@ class Recorder:
 
     def _node_of(self, tensor: Any, writing: bool) -> Node | None:
         view = tensor._view
-        state = tensor.__dict__
+        state: dict[str, Any] = tensor.__dict__
         if view is not None and view.steps:
             base = view.base.__dict__.get("_node")
             if base is not None and (base is not state.get("_of") or "_node" not in state):
@@ -170,4 +171,4 @@ class Recorder:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == np.ascontiguousarray(b).tobytes()
+    return bool(a.dtype == b.dtype) and a.shape == b.shape and a.tobytes() == np.ascontiguousarray(b).tobytes()

@@ -16,7 +16,6 @@ from srcdiff.core.program import Node, Program, Source
 from srcdiff.tape.node import Edge, GradNode
 from srcdiff.tape.site import OUT, STATIC, TENSOR
 
-
 _by_age = attrgetter("seq")
 
 
@@ -55,14 +54,12 @@ def collect(roots: Sequence[Edge]) -> list[GradNode]:
         if id(node) in seen:
             continue
         seen[id(node)] = node
-        for edge in node.inputs:
-            if edge is not None:
-                stack.append(edge[0] if type(edge) is tuple else edge)
+        stack += [edge[0] if type(edge) is tuple else edge for edge in node.inputs if edge is not None]
     return sorted(seen.values(), key=_by_age)
 
 
 def collect_inner(roots: Sequence[Edge], start: int) -> tuple[list[GradNode], bool]:
-    """The nodes reachable from the roots that are not older than `start`, in order, and whether older ones are reached."""
+    """The nodes reachable from the roots, none older than `start`, in order, and whether older ones are reached."""
     seen: dict[int, GradNode] = {}
     older = False
     stack = [edge_node(edge) for edge in roots]
@@ -74,9 +71,7 @@ def collect_inner(roots: Sequence[Edge], start: int) -> tuple[list[GradNode], bo
         if id(node) in seen:
             continue
         seen[id(node)] = node
-        for edge in node.inputs:
-            if edge is not None:
-                stack.append(edge[0] if type(edge) is tuple else edge)
+        stack += [edge[0] if type(edge) is tuple else edge for edge in node.inputs if edge is not None]
     return sorted(seen.values(), key=_by_age), older
 
 

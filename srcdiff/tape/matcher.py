@@ -1,9 +1,8 @@
 """Generated matchers: straight-line code that checks a graph against a known one and collects its saved values.
 
 `match(root..., wanted, free)` returns `(leaves, values)` if the graph below the roots has the signature the matcher was
-made for (or one that shares more, to the same effect), else None. It checks sites, output numbers, shared inputs and leaves
-by identity; it refuses freed nodes and
-overwritten saved values, which the walk then reports.
+made for (or one that shares more, to the same effect), else None. It checks sites, output numbers, shared inputs and
+leaves by identity; it refuses freed nodes and overwritten saved values, which the walk then reports.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def make_matcher(
 ) -> Matcher:
     """A matcher for this graph. `slots` are the values to return, `leaves` the numbers of the leaves to return.
 
-    With `wanted`, what is wanted of this graph must be wanted of the other, at the same positions, and no more. Nodes whose id
-    is not in `needed` (None: all are) are checked, but neither read nor freed.
+    With `wanted`, what is wanted of this graph must be wanted of the other, at the same positions, and no more. Nodes
+    whose id is not in `needed` (None: all are) are checked, but neither read nor freed.
     """
     number = {id(node): k for k, node in enumerate(nodes)}
     text = ["def match(roots, wanted, free):", " try:"]
@@ -108,8 +107,8 @@ def make_matcher(
 def _clashes(nodes: Sequence[GradNode], present: Container[int]) -> Iterator[str]:
     """Conditions under which two nodes of this graph are one node of the other, where that matters.
 
-    It matters for leaves, and for a wanted node and others of its site: the gradient of each is given as a whole. A node in
-    between that is shared there but not here only has its cotangents passed on one by one.
+    It matters for leaves, and for a wanted node and others of its site: the gradient of each is given as a whole. A
+    node in between that is shared there but not here only has its cotangents passed on one by one.
     """
     leaves = [k for k, node in enumerate(nodes) if node.site.prim is None]
     if len(leaves) > 3:

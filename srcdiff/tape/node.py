@@ -278,15 +278,16 @@ class Packed:
 
     def unpack(self) -> Any:
         """The array again."""
-        value = self.unpack_hook(self.packed)
-        return value._value if isinstance(value, Operand) else value
+        value: Any = self.unpack_hook(self.packed)
+        tensor = isinstance(value, Operand)
+        return value._value if tensor else value
 
 
 def stale_message(node: GradNode, cell: Cell) -> str:
     """PyTorch's text for a saved value that was overwritten, with the places of the write and of the save."""
     text = (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor saved by "
-        f"{node.name()} is at version {cell.storage.version}; expected version {cell.version} instead."
+        "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor saved "
+        f"by {node.name()} is at version {cell.storage.version}; expected version {cell.version} instead."
     )
     if getattr(cell, "written", None) is not None:
         text += f" It was written at {where(*cell.written)}"

@@ -30,8 +30,8 @@ class Site:
     """What recorded nodes share. `kinds[k]` tells what operand k is, `values[k]` a static literal's value."""
 
     __slots__ = (
-        "__weakref__", "all_need", "avals", "code", "compile_now", "executables", "keeps", "kinds", "label", "lasti", "needs", "node_class", "out_aval",
-        "out_type", "params", "prim", "save_code", "save_list", "sightings", "skipped", "step", "steps", "traced", "values",
+        "__weakref__", "all_need", "avals", "code", "compile_now", "executables", "keeps", "kinds", "label", "lasti",
+        "needs", "node_class", "out_aval", "out_type", "params", "prim", "save_code", "save_list", "sightings", "skipped", "step", "steps", "traced", "values",
     )  # fmt: skip
 
     def __init__(
@@ -129,7 +129,9 @@ class Table(dict[Any, Site]):
         self.code: ref[CodeType] = ref(code, forget)
 
     def start(self, lasti: int) -> int:
-        """The offset of the instruction at `lasti`: once CPython has specialised an instruction, callees see an offset inside it."""
+        """The offset of the instruction at `lasti`: once CPython has specialised an instruction, callees see an offset
+        inside it.
+        """
         found = self._starts.get(lasti)
         if found is None:
             code = self.code()

@@ -18,11 +18,10 @@ from srcdiff.errors import AutogradError
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 
-
 _INFERENCE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-    "no_grad() instead of inference_mode()."
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use no_grad() instead of inference_mode()."
 )
 
 

@@ -1,9 +1,9 @@
 """Reverse mode: from a forward program to the program of its vector-Jacobian product.
 
 Guarantees: the result's inputs are one cotangent per output of the forward program, then the forward values it reads
-(`Reversed.saved`); its outputs are the cotangents of `wrt`, None where the gradient is zero by structure. Every cotangent is
-summed to the shape of its value and cast to its dtype here, in `fit`, at the one place where cotangents are accumulated; they are
-added up in the order in which eager execution adds them, so that both give the same bits.
+(`Reversed.saved`); its outputs are the cotangents of `wrt`, None where the gradient is zero by structure. Every
+cotangent is summed to the shape of its value and cast to its dtype here, in `fit`, at the one place where cotangents
+are accumulated; they are added up in the order in which eager execution adds them, so that both give the same bits.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def reverse(
 ) -> Reversed:
     """The vjp of `forward` with respect to `wrt` (nodes of it).
 
-    `available` are the forward values that exist at backward time; None: all. Values that are needed but not available are
-    recomputed from those that are; CompileError if that is impossible.
+    `available` are the forward values that exist at backward time; None: all. Values that are needed but not available
+    are recomputed from those that are; CompileError if that is impossible.
     """
     tape = _Reverse(forward, available or ())
     nodes = forward.nodes()

@@ -1,4 +1,4 @@
-"""Laws of whole programs: a gradient is the same however it is computed, it is the derivative, and it is the caller's."""
+"""Laws of whole programs: gradients are the same however computed, they are derivatives, and they are the caller's."""
 
 from __future__ import annotations
 
