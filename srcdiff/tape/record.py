@@ -548,6 +548,8 @@ def make_view(out: Any, prim: Primitive, operands: tuple[Any, ...], params: dict
 def _link(out: Any, x: Any, step: tuple[Primitive, tuple[Any, ...], dict[str, Any]], multi: str) -> None:
     if x._inference:
         out._inference = True
+    if x._inference:
+        out._inference = True
     value, array = out._value, x._value
     if not isinstance(value, np.ndarray) or not isinstance(array, np.ndarray):
         return

@@ -1,4 +1,4 @@
-"""`backward` and `grad` as in PyTorch: what they accept, refuse, accumulate, retain and free; walked and compiled alike."""
+"""`backward` and `grad` as in PyTorch: what they accept, refuse, accumulate, retain and free."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ones(*shape: int) -> Any:
     return sd.from_numpy(np.ones(shape))
 
 
-# ------------------------------------------------------------------------------------------------------------ accumulation
+# ------------------------------------------------------------------------------------------------------- accumulation
 
 
 def test_gradients_accumulate_in_place() -> None:
@@ -80,7 +80,7 @@ def test_create_graph_makes_a_new_gradient_object() -> None:
     x.grad = None
 
 
-# ---------------------------------------------------------------------------------------------------------------- refusals
+# ----------------------------------------------------------------------------------------------------------- refusals
 
 
 def message(error: type[Exception], call: Callable[[], Any]) -> str:
