@@ -85,14 +85,16 @@ def test_a_graph_that_never_repeats_is_no_slower_than_in_pytorch(report: Report)
 
 
 def test_recording_adds_two_or_three_microseconds_and_ten_at_a_new_place(report: Report) -> None:
+    """Operators and ufuncs one by one; of functions, which come through NumPy's protocol, the median."""
     report["recording"] = in_a_process("recording")
     costs = [recording.Cost(**each) for each in report["recording"]]
     show(recording.table(costs))
-    limits = {"operator": 2, "ufunc": 2, "method": 3, "function": 3}
-    for kind, limit in limits.items():
-        of_kind = [each for each in costs if each.kind == kind]
-        assert statistics.median(each.hit for each in of_kind) <= GENEROUS * limit, kind
-        assert statistics.median(each.miss for each in of_kind) <= GENEROUS * 10, kind
+    for each in costs:
+        if each.kind in ("operator", "ufunc"):
+            assert each.hit <= GENEROUS * 2 and each.miss <= GENEROUS * 10, each
+    functions = [each for each in costs if each.kind == "function"]
+    assert statistics.median(each.hit for each in functions) <= GENEROUS * 3
+    assert statistics.median(each.miss for each in functions) <= GENEROUS * 10
 
 
 def test_compiling_takes_milliseconds_and_grows_linearly(report: Report) -> None:
