@@ -137,6 +137,13 @@ def test_modules_of_a_package_do_not_need_each_other(package: str) -> None:
     assert not cycle_in(edges)
 
 
+@pytest.mark.parametrize("package", ["ops", "functions"])
+def test_a_catalogue_lists_every_module_of_its_package(package: str) -> None:
+    siblings = {name for name in MODULES if name.startswith(f"{package}.")} - {f"{package}.catalogue"}
+    read = {found.imported for found in OWN if unit(found.importer) == package and found.importer != package}
+    assert siblings - read == set(), "import these in catalogue.py"
+
+
 def test_only_optional_packages_are_imported_inside_functions() -> None:
     wrong = [found for found in IMPORTS if found.inside_function and found.package not in OPTIONAL]
     assert not wrong, listing(wrong)

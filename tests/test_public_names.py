@@ -2,18 +2,85 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import srcdiff as sd
+from srcdiff import namespace
+
+#: Modules that users import from, besides `srcdiff` itself.
+MODULES = """
+    autograd autograd.forward_ad autograd.functional autograd.graph cuda errors fft func linalg nn nn.functional nn.init
+    nn.utils optim optim.lr_scheduler random special testing
+""".split()  # fmt: skip
+
+#: In `srcdiff.namespace` for its own use.
+OWN = {"FUNCTIONS", "UFUNCS", "Any", "annotations", "numpy_name", "DType", "Device", "bool_"}
+
+
+def public_of(module: ModuleType) -> list[str]:
+    """What a module offers: what it lists, or else what it defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    defined = {n: v for n, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
+    return [name for name in defined if not name.startswith("_")]
 
 
 def test_everything_listed_exists_once() -> None:
     assert len(sd.__all__) == len(set(sd.__all__))
     assert all(hasattr(sd, name) for name in sd.__all__)
+    for name in MODULES:
+        module = importlib.import_module(f"srcdiff.{name}")
+        names = public_of(module)
+        assert len(names) == len(set(names)) and all(hasattr(module, each) for each in names), name
+
+
+def test_everything_offered_is_listed() -> None:
+    offered = {name for name in vars(namespace) if not name.startswith("_")} - OWN
+    assert offered == set(namespace.__all__)
+    assert set(sd.__all__) == offered | {"__version__"} and set(dir(sd)) >= offered
+
+
+@pytest.mark.parametrize("name", ["", *MODULES])
+def test_everything_offered_says_what_it_does(name: str) -> None:
+    module = importlib.import_module(f"srcdiff.{name}".removesuffix("."))
+    assert module.__doc__
+    silent = [
+        each for each in public_of(module) if callable(getattr(module, each)) and not getattr(module, each).__doc__
+    ]
+    assert not silent
+
+
+@pytest.mark.parametrize("cls", [sd.Tensor, sd.Generator, sd.nn.Module, sd.optim.Optimizer, sd.autograd.Function])
+def test_methods_say_what_they_do(cls: type) -> None:
+    offered = {name: inspect.getattr_static(cls, name) for name in dir(cls) if not name.startswith("_")}
+    silent = [name for name, member in offered.items() if hasattr(member, "__get__") and not member.__doc__]
+    assert not silent
+
+
+def test_importing_the_package_imports_nothing_else_until_a_name_is_used() -> None:
+    code = (
+        "import sys, srcdiff as sd, types\n"
+        "print([name for name in sys.modules if name.startswith('srcdiff.')])\n"
+        "import srcdiff.nn, srcdiff.tensor, srcdiff.config, srcdiff.device\n"
+        "print('srcdiff.namespace' in sys.modules)\n"
+        "print(sd.tensor(1.5).item(), sd.config.exact, sd.device('cpu'), sd.newaxis, type(sd) is types.ModuleType)\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["[]", "False", "1.5 False cpu None True"]
+
+
+def test_all_names_can_be_imported_at_once() -> None:
+    code = "from srcdiff import *; print(tensor(1.5).item(), expand_dims if 'expand_dims' in globals() else None)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.5 None\n"
+    )
 
 
 def test_what_only_numpy_names_is_found_too() -> None:
@@ -45,7 +112,8 @@ def test_pytorchs_functions_are_differentiated_by_grad() -> None:
 
 
 def test_importing_imports_no_optional_package() -> None:
-    code = "import sys, srcdiff; print(sorted({'scipy', 'torch', 'matplotlib', 'llvmlite'} & set(sys.modules)))"
+    optional = {"scipy", "torch", "matplotlib", "llvmlite"}
+    code = f"import sys, srcdiff; srcdiff.tensor; print(sorted({optional} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

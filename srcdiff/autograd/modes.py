@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from srcdiff.tape.modes import modes
 
@@ -82,7 +82,7 @@ def decorate(function: F, make: Callable[[], Any]) -> F:
 class _Optional:
     """A mode usable with and without parentheses: `@no_grad`, `@no_grad()`, `with no_grad():`."""
 
-    _changes: dict[str, Any]
+    _changes: ClassVar[dict[str, Any]]
 
     def __new__(cls, function: Any = None) -> Any:
         mode = Mode(**cls._changes)
@@ -92,13 +92,13 @@ class _Optional:
 class no_grad(_Optional):  # noqa: N801
     """Operations are not recorded."""
 
-    _changes = {"grad": False}
+    _changes: ClassVar[dict[str, Any]] = {"grad": False}
 
 
 class enable_grad(_Optional):  # noqa: N801
     """Operations are recorded again, inside `no_grad`."""
 
-    _changes = {"grad": True}
+    _changes: ClassVar[dict[str, Any]] = {"grad": True}
 
 
 class set_grad_enabled(Mode):  # noqa: N801

@@ -286,8 +286,8 @@ class Packed:
 def stale_message(node: GradNode, cell: Cell) -> str:
     """PyTorch's text for a saved value that was overwritten, with the places of the write and of the save."""
     text = (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor saved "
-        f"by {node.name()} is at version {cell.storage.version}; expected version {cell.version} instead."
+        "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor "
+        f"saved by {node.name()} is at version {cell.storage.version}; expected version {cell.version} instead."
     )
     if getattr(cell, "written", None) is not None:
         text += f" It was written at {where(*cell.written)}"
