@@ -19,7 +19,7 @@ from srcdiff.autograd.engine import trace_gradients
 from srcdiff.config import config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError
-from srcdiff.replay.purity import Refused
+from srcdiff.replay.purity import RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.value import TensorBase
@@ -234,7 +234,7 @@ class Grad(Transformed):
         player = self._player
         try:
             watched = watch(self._function, args, kwargs, self._chosen(args, kwargs), self._name)
-        except Refused as reason:
+        except RefusedError as reason:
             player.refused = str(reason)
             return None
         self._counts.traced += 1
@@ -246,7 +246,7 @@ class Grad(Transformed):
                 signature, watched, args, kwargs, self._structured, name if name.isidentifier() else "function"
             )
             player.entries.insert(0, entry)
-        except (Refused, CompileError) as reason:
+        except (RefusedError, CompileError) as reason:
             player.failures += 1
             if player.failures >= 2 or not watched.recorder.failed:
                 player.refused = str(reason)

@@ -28,7 +28,7 @@ from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, NotDifferentiableError
 from srcdiff.replay.fuse import fuse, shared
 from srcdiff.replay.guard import Guard, make_guard
-from srcdiff.replay.purity import Findings, Refused, examine
+from srcdiff.replay.purity import Findings, RefusedError, examine
 from srcdiff.replay.recorder import Recorder
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
@@ -115,8 +115,8 @@ class Player:
         try:
             signature = (tuple(map(_kind, args)), tuple((k, _kind(v)) for k, v in kwargs.items()), tuple(chosen))
             seen = self.sightings.get(signature, 0) + 1
-        except (Refused, TypeError) as reason:
-            if isinstance(reason, Refused) and not str(reason).startswith("an argument is a srcdiff"):
+        except (RefusedError, TypeError) as reason:
+            if isinstance(reason, RefusedError) and not str(reason).startswith("an argument is a srcdiff"):
                 self.refused = str(reason)
             return None
         if len(self.sightings) > 256:
@@ -153,7 +153,7 @@ def _kind(value: Any) -> Any:
         return (kind,)
     if kind is FunctionType or isinstance(value, (ModuleType, np.ufunc)):
         return (kind, id(value))
-    raise Refused(f"an argument is a {kind.__module__}.{kind.__qualname__}")
+    raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
 
 # ------------------------------------------------------------------------------------------------------------ recording
@@ -170,13 +170,13 @@ class Watched:
 
 
 def watch(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], names: Any) -> Watched:
-    """Trace a call with a recorder watching. Raises Refused before anything runs if the function is not proved pure."""
+    """Trace a call with a recorder watching. Raises RefusedError before anything runs if the function is not proved pure."""
     statics = _statics(args) + _statics(kwargs.values())
     findings = examine(function, statics)
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
-        raise Refused("it stores into containers, and was given some")
+        raise RefusedError("it stores into containers, and was given some")
     if findings.asks and any(_has_scalar(value) for value in (*args, *kwargs.values())):
-        raise Refused("it calls isinstance, and was given NumPy scalars")
+        raise RefusedError("it calls isinstance, and was given NumPy scalars")
     recorder = Recorder()
     start = next_seq()
     arguments: dict[Any, Argument] = {}
@@ -208,7 +208,7 @@ def _differentiated(recorder: Recorder, value: Any, key: Any, names: Any, data: 
     for j, (leaf, path) in enumerate(zip(leaves, _paths(value, (key,)), strict=True)):
         tensor = enter(leaf, {}, (name_leaf, names, key, value, j))
         if type(tensor._edge) is not InputNode:
-            raise Refused("an argument is a Tensor")
+            raise RefusedError("an argument is a Tensor")
         if type(leaf) is float:
             data.add(path)
         recorder.input(tensor, name_leaf(names, key, value, j))
@@ -261,13 +261,13 @@ def _has_scalar(value: Any) -> bool:
 
 
 def make_entry(signature: Any, watched: Watched, args: Any, kwargs: Any, structured: Callable[[list[Any]], Any], name: str) -> Entry:
-    """An entry for calls like the one that was watched. Raises Refused or CompileError if there cannot be one."""
+    """An entry for calls like the one that was watched. Raises RefusedError or CompileError if there cannot be one."""
     recorder, run = watched.recorder, watched.run
     if recorder.failed is not None:
-        raise Refused(recorder.failed)
+        raise RefusedError(recorder.failed)
     node = run.result.__dict__.get("_node") if isinstance(run.result, TensorBase) else None
     if node is None:
-        raise Refused("its result does not depend on its arguments")
+        raise RefusedError("its result does not depend on its arguments")
     tensors = [tensor for argument in run.arguments for tensor in argument.tensors]
     guard, guard_source = make_guard(args, kwargs, watched.data, watched.findings.reads)
     constants = [constant for constant, _ in recorder.constants]
@@ -277,7 +277,7 @@ def make_entry(signature: Any, watched: Watched, args: Any, kwargs: Any, structu
     try:
         program = fuse(name, inputs, node, [tensor._node for tensor in tensors], branches, options)
     except NotDifferentiableError as error:
-        raise Refused(str(error)) from None
+        raise RefusedError(str(error)) from None
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
     source = emit(program, Header(name, place, (), tuple((n.name or "x", n.aval) for n in recorder.inputs)))
@@ -327,4 +327,4 @@ def agrees(a: Any, b: Any) -> bool:
     return True
 
 
-__all__ = ["CompileError", "Entry", "Player", "Refused", "agrees", "make_entry", "watch"]
+__all__ = ["CompileError", "Entry", "Player", "RefusedError", "agrees", "make_entry", "watch"]
