@@ -23,7 +23,7 @@ from srcdiff.replay.clone import cloned
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, InputNode, next_seq
-from srcdiff.tape.storage import share
+from srcdiff.tape.storage import SharedByArguments, share
 from srcdiff.tape.value import TensorBase
 
 
@@ -166,7 +166,7 @@ def enter(leaf: Any, shared: dict[int, Any], label: tuple[Any, ...]) -> Any:
     if kind is np.ndarray:
         other = shared.setdefault(id(value), tensor)
         if other is not tensor:
-            share(tensor, other)
+            other._storage = tensor._storage = SharedByArguments()  # in common or not, it only refuses
     return tensor
 
 

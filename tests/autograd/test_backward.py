@@ -27,7 +27,7 @@ def ones(*shape: int) -> Any:
     return sd.from_numpy(np.ones(shape))
 
 
-# ------------------------------------------------------------------------------------------------------- accumulation
+# -------------------------------------------------------------------------------------------------------- accumulation
 
 
 def test_gradients_accumulate_in_place() -> None:
@@ -80,7 +80,7 @@ def test_create_graph_makes_a_new_gradient_object() -> None:
     x.grad = None
 
 
-# ----------------------------------------------------------------------------------------------------------- refusals
+# ------------------------------------------------------------------------------------------------------------ refusals
 
 
 def message(error: type[Exception], call: Callable[[], Any]) -> str:
@@ -117,11 +117,13 @@ def test_cotangents_are_checked() -> None:
 
 
 def test_freed_graphs() -> None:
-    for f in (np.sin, lambda x: x * x, lambda x: x * 3.0, lambda x: x / 3.0, np.exp, lambda x: x**2, lambda x: x[[0, 1]]):
+    saving: list[Any] = [np.sin, np.exp, lambda x: x * x, lambda x: x * 3.0, lambda x: x / 3.0, lambda x: x[[0, 1]]]
+    for f in saving:
         out = np.sum(f(leaf()))
         out.backward()
         assert message(RuntimeError, out.backward).startswith("Trying to backward through the graph a second time")
-    for f in (lambda x: x + 1.0, lambda x: 1.0 - x, np.sum, lambda x: -x, np.mean, lambda x: x[1], lambda x: x.reshape(3, 1)):
+    free: list[Any] = [np.sum, np.mean, lambda x: x + 1.0, lambda x: -x, lambda x: x[1], lambda x: x.reshape(3, 1)]
+    for f in free:
         x = leaf()
         out = np.sum(f(x))
         out.backward()
@@ -149,8 +151,8 @@ def test_unused_inputs() -> None:
     x, y = leaf(), leaf()
     out = np.sum(x * x)
     text = (
-        "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the "
-        "desired behavior."
+        "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
+        "the desired behavior."
     )
     assert message(RuntimeError, lambda: grad(out, [x, y], retain_graph=True)) == text
     gx, gy = grad(out, [x, y], retain_graph=True, allow_unused=True)
@@ -181,7 +183,7 @@ def test_nothing_is_accumulated_by_a_pass_that_fails() -> None:
     assert x.grad is None and y.grad is None
 
 
-# ----------------------------------------------------------------------------------------------------- retain, inputs, parts
+# ----------------------------------------------------------------------------------------------- retain, inputs, parts
 
 
 def test_retain_graph() -> None:
@@ -296,7 +298,7 @@ def test_edges_take_the_place_of_tensors() -> None:
     assert [g.tolist() for g in found] == [[2.0, 2.0], [3.0, 2.0, 2.0], [3.0]]
 
 
-# ------------------------------------------------------------------------------------------------------------ higher orders
+# ------------------------------------------------------------------------------------------------------- higher orders
 
 
 @pytest.mark.parametrize("order", range(1, 6))
@@ -332,7 +334,7 @@ def test_a_gradient_penalty_reaches_other_leaves() -> None:
     np.testing.assert_allclose(w.grad.numpy(), expected, atol=1e-8)
 
 
-# ------------------------------------------------------------------------------------------------------------- deep and wide
+# ------------------------------------------------------------------------------------------------------- deep and wide
 
 
 def test_a_chain_of_a_hundred_thousand_operations() -> None:
@@ -362,7 +364,7 @@ def test_paths_that_double_at_every_step() -> None:
     assert x.grad.tolist() == [2.0**60]
 
 
-# -------------------------------------------------------------------------------------------------------------------- leaves
+# -------------------------------------------------------------------------------------------------------------- leaves
 
 
 def test_setting_gradients() -> None:
