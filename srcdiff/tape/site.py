@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 from opcode import opmap
 from types import CodeType, FrameType
 from typing import Any
@@ -154,6 +155,8 @@ class Table(dict[Any, Site]):
 tables: dict[int, Table] = {}
 MOST_TABLES = 4_096
 MOST_SITES = 8_192
+#: code of notebook cells and modules: nothing else keeps it once it has run, and while it lives its lines can be shown
+_ran_once: deque[CodeType] = deque(maxlen=256)
 
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _numpy = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -187,6 +190,8 @@ def find_place(frame: FrameType) -> tuple[Table, Any]:
             for key in list(tables)[: MOST_TABLES // 4]:
                 tables.pop(key, None)
         table = tables.setdefault(id(code), Table(code))
+        if code.co_name == "<module>":
+            _ran_once.append(code)
     return table, here
 
 
