@@ -1,4 +1,4 @@
-"""Programs typed in pieces, as in a notebook: the code of a cell is gone once it has run, its names and lines are not."""
+"""Programs typed in pieces, as in a notebook: the code of a cell is gone once it has run, its names are not."""
 
 from __future__ import annotations
 
