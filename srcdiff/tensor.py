@@ -153,7 +153,12 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
     def __repr__(self) -> str:
         if modes.recorder is not None:
             modes.recorder.fail("printing a value makes text of it")
+        if self._traced and self._edge is None:
+            return repr(self._value)  # a plain value of the user's function
         return format_tensor(self._array, suffixes=self._suffixes(), default_dtype=default_dtype())
+
+    def __str__(self) -> str:
+        return str(self._value) if self._traced and self._edge is None and modes.recorder is None else repr(self)
 
     def _suffixes(self) -> list[str]:
         if self._requires:

@@ -21,13 +21,15 @@ import numpy as np
 
 from srcdiff.replay.active import active
 from srcdiff.replay.builtins import isinstance_, memoryview_, type_
-from srcdiff.replay.constructors import CONSTRUCTORS, fresh_method
+from srcdiff.replay.constructors import CONSTRUCTORS, exporting, fresh_method
 from srcdiff.replay.library import is_library, worth_cloning
 from srcdiff.replay.lists import lifted
 from srcdiff.replay.original import inner_codes, original
 from srcdiff.replay.rewrite import CALL, LISTS, TYPE, rewritten
 
 _DISPATCHER = type(np.sum)
+#: by name, because NumPy imports its random numbers when they are first used
+_GENERATORS = frozenset({("numpy.random._generator", "Generator"), ("numpy.random.mtrand", "RandomState")})
 
 
 def rec(f: Any) -> Any:
@@ -69,6 +71,9 @@ def _resolve(f: Any) -> Any:
     kind = type(f)
     if kind is MethodType:
         inner = f.__func__
+        owner = type(f.__self__)
+        if (owner.__module__, owner.__name__) in _GENERATORS:
+            return exporting(f)
         made = _function(inner) if type(inner) is FunctionType else rec(inner)
         return f if made is inner else MethodType(made, f.__self__)
     if kind is FunctionType:

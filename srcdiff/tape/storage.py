@@ -145,7 +145,10 @@ class _Memory:
 def export(tensor: Any) -> np.ndarray[Any, Any]:
     """A plain array on the tensor's memory, remembered as long as it or a view of it is alive."""
     array = np.asarray(_Memory(tensor._array))
-    exports = storage_of(tensor).exports
+    storage = storage_of(tensor)
+    if storage.cells:
+        storage.before_write(snapshot=True)  # whoever has the array may write to it unseen
+    exports = storage.exports
     exports[:] = [r for r in exports if r() is not None]
     exports.append(ref(array))
     return array
@@ -167,7 +170,8 @@ def cell_of(tensor: Any) -> Cell:
         if storage is None:
             cell = Cell(tensor._value)
         else:
-            cell = Cell(tensor._value, storage.version)
+            value = tensor._value
+            cell = Cell(value.copy() if storage.exports and is_exported(tensor) else value, storage.version)
             storage.add_cell(cell)
         tensor._cell = cell
     return cell

@@ -80,6 +80,16 @@ def view_of_what_was_made(x: Any) -> Any:
     return np.sum(a**2) * x[2]
 
 
+def random_buffers(x: Any) -> Any:
+    noise, rng = np.zeros(3), np.random.default_rng(0)
+    before = x * noise
+    rng.random(out=noise)
+    after, rows = x * noise, np.array([x, x**2, W])
+    noise[0] = x[1]
+    rng.shuffle(rows)
+    return np.sum(before) + np.sum(after * noise) + np.sum(rows * W[:, None])
+
+
 def scalar_type(x: Any) -> Any:
     return np.float64(x[0]) * x[1] + np.float32(2.0) * x[2]
 
@@ -217,8 +227,8 @@ def inner_gradient(x: Any) -> Any:
 
 GRADIENTS = [
     filled_in_a_loop, rotation, array_with_numbers, stacked_rows, filled_with, copies, arrays_of_lists,
-    functions_of_lists, complex_buffer, view_of_what_was_made, scalar_type, asks_for_types, objects, calls, lambdas,
-    inner_gradient,
+    functions_of_lists, complex_buffer, view_of_what_was_made, random_buffers, scalar_type, asks_for_types, objects, calls,
+    lambdas, inner_gradient,
 ]  # fmt: skip
 
 # ---------------------------------------------------------------------------------------- what can be seen from inside
