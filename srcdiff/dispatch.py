@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import UnsupportedError
+from srcdiff.errors import ShapeError, UnsupportedError
 from srcdiff.functions import catalogue  # noqa: F401
 from srcdiff.functions.dispatch import FUNCTIONS, UFUNCS, operand
 from srcdiff.functions.ufuncs import UFUNC_FUNCTIONS, UFUNC_METHODS, register_scipy
 from srcdiff.inplace import write
 from srcdiff.origin import where
 from srcdiff.tape.modes import modes
-from srcdiff.tape.site import user_place
+from srcdiff.tape.record import describe
+from srcdiff.tape.site import is_inside, user_place
 from srcdiff.tape.value import TensorBase
 
 
@@ -37,7 +38,23 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
                 return func(*_exported(args), **_exported(kwargs))
             raise UnsupportedError(f"{_name(func)}: {error}, at {where(*user_place(3))}") from None
         raise
+    except ValueError as error:
+        raise _located(error, func, args) from error
     return result if out is None else write_out(out, result, _name(func))
+
+
+def _located(error: ValueError, func: Any, args: tuple[Any, ...]) -> ValueError:
+    """A plain ValueError of the library's or NumPy's own with the function, the operands and the user's line added."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if type(error) not in (ValueError, ShapeError) or trace is None or not is_inside(trace.tb_frame.f_code):
+        return error
+    if ", at " in str(error):
+        return error
+    arrays = [a for x in args for a in (x if isinstance(x, (list, tuple)) else (x,)) if hasattr(a, "dtype")]
+    types = ", ".join(describe(a._value if isinstance(a, TensorBase) else a) for a in arrays)
+    return ShapeError(f"{_name(func)}({types}): {error}, at {where(*user_place(3))}")
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -85,10 +85,10 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
     if cloning:
         function = cloned(function)
         active.depth += 1
-    recording = modes.grad
-    if not recording:
-        modes.update(grad=True)
+    before = modes.grad, modes.recording
     try:
+        if not before[0]:
+            modes.update(grad=True)
         result = function(*args, **kwargs)
     except ValueError as error:
         # NumPy hides what a Tensor's __float__ raises behind "setting an array element with a sequence"
@@ -96,8 +96,8 @@ def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any],
             raise error.__cause__ from None
         raise
     finally:
-        if not recording:
-            modes.update(grad=False)
+        if not before[0]:
+            modes.grad, modes.recording = before
         if cloning:
             active.depth -= 1
     return Trace(result, arguments, edges, start)

@@ -74,12 +74,12 @@ def trace_gradients(
             for given, tensor in zip(cts, tensors, strict=True):
                 if tensor is not given:
                     modes.recorder.made(tensor)
-        recording = modes.grad
-        modes.update(grad=True)
+        before = modes.grad, modes.recording
         try:
+            modes.update(grad=True)
             return walk(roots, tensors, wanted, retain=True, create_graph=True, nodes=nodes)[0], True
         finally:
-            modes.update(grad=recording)
+            modes.grad, modes.recording = before
     values = [ct._value if isinstance(ct, TensorBase) else ct for ct in cts]
     if not modes.anomaly and site.prim is not None and compilable(nodes):
         found = _by_signature(site, nodes, roots, wanted, not retain, counts)

@@ -35,16 +35,16 @@ def walk(
     """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of
     leaf node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
     """
-    outer, run, recording = modes.backward_run, Run(), modes.grad
-    modes.backward_run = run
-    if recording is not create_graph:
-        modes.update(grad=create_graph)
+    run = Run()
+    outer, before = modes.backward_run, (modes.grad, modes.recording)
     try:
+        modes.backward_run = run
+        if modes.grad is not create_graph:
+            modes.update(grad=create_graph)
         result = _walk(roots, cts, wanted, retain, create_graph, collect(roots) if nodes is None else nodes)
     finally:
         modes.backward_run = outer
-        if modes.grad is not recording:
-            modes.update(grad=recording)
+        modes.grad, modes.recording = before  # no call: Ctrl-C may come at any
     for finish in run.at_end:
         finish()
     return result

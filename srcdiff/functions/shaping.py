@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.errors import ShapeError
 from srcdiff.functions.dispatch import METHODS, implements, operand, plain
 from srcdiff.ops import shaping as ops
 from srcdiff.ops import structural
+from srcdiff.origin import where
+from srcdiff.tape.site import user_place
 
 Shape = tuple[int, ...]
 
@@ -56,11 +59,15 @@ def _full_shape(size: int, shape: Shape) -> Shape:
     if unknown:
         known = prod(n for n in shape if n >= 0)
         if not known or size % known:
-            raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+            raise _cannot_reshape(size, shape)
         shape = tuple(size // known if n < 0 else n for n in shape)
     if prod(shape) != size:
-        raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+        raise _cannot_reshape(size, shape)
     return shape
+
+
+def _cannot_reshape(size: int, shape: Shape) -> ShapeError:
+    return ShapeError(f"reshape: cannot reshape array of size {size} into shape {shape}, at {where(*user_place(2))}")
 
 
 def _reversed(x: Any) -> Any:
@@ -214,8 +221,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     if len(start) != len(end):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     axes = [k for k in range(a.ndim) if k not in start]
-    for where, axis in sorted(zip(end, start, strict=True)):
-        axes.insert(where, axis)
+    for place, axis in sorted(zip(end, start, strict=True)):
+        axes.insert(place, axis)
     return structural.transpose(a, axes=tuple(axes))
 
 
