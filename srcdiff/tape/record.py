@@ -274,15 +274,23 @@ def bind(tensor: Any, prim: Primitive, operands: tuple[Any, ...], params: dict[s
     """Evaluate `prim` on Tensors, arrays and numbers, and record it if any Tensor needs a gradient."""
     if modes.recording == 3:
         return watched(record, prim, operands, params, (prim, operands, params, _getframe(2)))
-    if len(operands) == 1 and not prim.view and not prim.multi:
+    if len(operands) == 1 and not prim.multi:
+        view = prim.view
+        if view and not tensor._traced:
+            tensor.materialise()  # or the view would share no memory with a result held as a NumPy scalar
         try:
             value = prim.eval(tensor._value, **params)
+            if view and not isinstance(value, np.ndarray) and not tensor._traced:
+                value = scalar_view(tensor, prim, (), params, value)
         except (TypeError, ValueError) as error:
             raise explain(error, prim, operands) from error
         edge = tensor._edge
         mode = modes.recording
         if edge is None or not mode or prim.vjps is None:
-            return plain(value, tensor._traced)
+            out = plain(value, tensor._traced)
+            if view:
+                _link(out, tensor, (prim, (), params), "")
+            return out
         frame = modes.place or _getframe(2)
         table = tables.get(id(frame.f_code))
         if table is None:
@@ -304,6 +312,8 @@ def bind(tensor: Any, prim: Primitive, operands: tuple[Any, ...], params: dict[s
         if site.traced:
             out._traced = True
         node.saved = save(site, operands, out) if site.save_list else ()
+        if view:
+            _link(out, tensor, (prim, (), params), "")
         if mode != 1:
             finish(node, plain)
         return out
@@ -548,13 +558,13 @@ def make_view(out: Any, prim: Primitive, operands: tuple[Any, ...], params: dict
 def _link(out: Any, x: Any, step: tuple[Primitive, tuple[Any, ...], dict[str, Any]], multi: str) -> None:
     if x._inference:
         out._inference = True
-    if x._inference:
-        out._inference = True
     value, array = out._value, x._value
     if not isinstance(value, np.ndarray) or not isinstance(array, np.ndarray):
         return
-    if value is not array and not np.may_share_memory(value, array):
-        return
+    if value is not array:
+        base = value.base
+        if base is None or (base is not array and base is not array.base and not np.may_share_memory(value, array)):
+            return
     view = x._view
     no_grad = not modes.recording
     if view is None:

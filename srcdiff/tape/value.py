@@ -13,7 +13,6 @@ State, most of it with defaults on the class so that a result costs three assign
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,26 @@ from srcdiff.tape.node import AccumulateGrad, Edge
 from srcdiff.tape.storage import Cell, Storage
 
 
-@dataclass(frozen=True, slots=True)
 class View:
     """A view is `base` after a chain of view operations: (primitive, dynamic operands, parameters). No steps: a custom
     Function, named by `multi`, made it."""
 
-    base: TensorBase
-    steps: tuple[tuple[Primitive, tuple[Any, ...], dict[str, Any]], ...]
-    #: made in no_grad mode: may not be written to while recording
-    no_grad: bool = False
-    #: name of the operation it came from, if that gives several views: likewise
-    multi: str = ""
+    # a plain class: frozen dataclasses take three times as long to make
+    __slots__ = ("base", "multi", "no_grad", "steps")
+
+    def __init__(
+        self,
+        base: TensorBase,
+        steps: tuple[tuple[Primitive, tuple[Any, ...], dict[str, Any]], ...],
+        no_grad: bool = False,
+        multi: str = "",
+    ) -> None:
+        self.base = base
+        self.steps = steps
+        #: made in no_grad mode: may not be written to while recording
+        self.no_grad = no_grad
+        #: name of the operation it came from, if that gives several views: likewise
+        self.multi = multi
 
 
 class TensorBase(Operand):
