@@ -35,7 +35,7 @@ class Options:
     #: turn off everything that reorders arithmetic
     exact: bool = False
     #: trace functions through a clone in which array constructors give traced values
-    clone: bool = False
+    clone: bool = True
 
 
 def _from_environment() -> Options:

@@ -71,10 +71,10 @@ def _resolve(f: Any) -> Any:
     kind = type(f)
     if kind is MethodType:
         inner = f.__func__
-        owner = type(f.__self__)
-        if (owner.__module__, owner.__name__) in _GENERATORS:
-            return exporting(f)
-        made = _function(inner) if type(inner) is FunctionType else rec(inner)
+        if type(inner) is not FunctionType:
+            owner = type(f.__self__)
+            return exporting(f) if (owner.__module__, owner.__name__) in _GENERATORS else f
+        made = _function(inner)
         return f if made is inner else MethodType(made, f.__self__)
     if kind is FunctionType:
         return _function(f)

@@ -227,8 +227,8 @@ def inner_gradient(x: Any) -> Any:
 
 GRADIENTS = [
     filled_in_a_loop, rotation, array_with_numbers, stacked_rows, filled_with, copies, arrays_of_lists,
-    functions_of_lists, complex_buffer, view_of_what_was_made, random_buffers, scalar_type, asks_for_types, objects, calls,
-    lambdas, inner_gradient,
+    functions_of_lists, complex_buffer, view_of_what_was_made, random_buffers, scalar_type, asks_for_types, objects,
+    calls, lambdas, inner_gradient,
 ]  # fmt: skip
 
 # ---------------------------------------------------------------------------------------- what can be seen from inside
