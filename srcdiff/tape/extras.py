@@ -20,18 +20,20 @@ def finish(node: GradNode, plain: Callable[[Any], Any]) -> None:
         frames.reverse()
         node.options.trace = "".join(frames.format())
     if modes.pack_hooks and node.saved:
-        pack, unpack = modes.pack_hooks[-1]
+        hooks = modes.pack_hooks[-1]
         packed: dict[int, Packed] = {}
-
-        def keep(value: Any) -> Any:
-            if type(value) is tuple:
-                return tuple(map(keep, value))
-            array = value.array if type(value) is Cell else value
-            if not hasattr(array, "dtype"):
-                return value
-            if id(array) not in packed:
-                packed[id(array)] = Packed(pack(plain(array)), unpack)
-            return packed[id(array)]
-
-        node.saved = tuple(map(keep, node.saved))
+        node.saved = tuple([_packed(value, packed, hooks, plain) for value in node.saved])
         node.mark()
+
+
+def _packed(value: Any, packed: dict[int, Packed], hooks: Any, plain: Callable[[Any], Any]) -> Any:
+    """A saved value as the hooks keep it, each array once."""
+    if type(value) is tuple:
+        return tuple([_packed(part, packed, hooks, plain) for part in value])
+    array = value.array if type(value) is Cell else value
+    if not hasattr(array, "dtype"):
+        return value
+    if id(array) not in packed:
+        pack, unpack = hooks
+        packed[id(array)] = Packed(pack(plain(array)), unpack)
+    return packed[id(array)]
