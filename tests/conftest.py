@@ -1,4 +1,4 @@
-"""What all tests share: the environment srcdiff is imported in, hypothesis's profile, golden files."""
+"""What all tests share: the environment of srcdiff, hypothesis's profile, golden files, PyTorch's answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # plots are drawn without a screen
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.answers import Answers
 
 # The same examples on every run, and no time limit for one: machines differ.
 settings.register_profile("srcdiff", derandomize=True, deadline=None, print_blob=True)
@@ -20,6 +23,34 @@ settings.load_profile("srcdiff")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regen", action="store_true", help="rewrite the golden files; review them like code")
+
+
+_answers = pytest.StashKey[Answers]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_answers] = Answers(bool(config.getoption("--regen")))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    answers = session.config.stash[_answers]
+    if answers.regen:
+        answers.write()
+
+
+@pytest.fixture
+def pytorch(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """`pytorch(ask)` is what `ask()` gives with PyTorch: see `tests.answers`."""
+    answers = request.config.stash[_answers]
+    file = request.path.parent / "golden" / f"{request.path.stem}.json"
+    count = 0
+
+    def answer(ask: Callable[[], Any], digits: int = 15) -> Any:
+        nonlocal count
+        count += 1
+        return answers.answer(file, f"{request.node.name} {count}", ask, digits)
+
+    return answer
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from srcdiff.creation import from_numpy
 from srcdiff.nn import functional as F
-from tests.nn.peer import gradients, here, there, torch
+from tests.nn.peer import Peer, gradients, here, there, torch
 
 Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator], Array]
@@ -144,11 +144,11 @@ def drawn(args: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(("name", "options"), ACTIVATIONS)
-def test_activations(name: str, options: dict[str, Any]) -> None:
+def test_activations(name: str, options: dict[str, Any], pytorch: Peer) -> None:
     for x in (drawn([real(4, 6)])[0], KINKS):
         if options.get("dim") == 0 and x.ndim == 1 and name == "log_softmax":
             continue
-        ours, theirs = gradients(name, [x], options)
+        ours, theirs = gradients(pytorch, name, [x], options)
         for a, b in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(a, b, rtol=TOLERANCE, atol=1e-12)
 
@@ -162,44 +162,50 @@ def reduced(name: str, options: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("name", "args", "options"), [(name, args, o) for name, args, options in CASES for o in reduced(name, options)]
 )
-def test_functions(name: str, args: list[Any], options: dict[str, Any]) -> None:
+def test_functions(name: str, args: list[Any], options: dict[str, Any], pytorch: Peer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        ours, theirs = gradients(name, drawn(args), options)
+        ours, theirs = gradients(pytorch, name, drawn(args), options)
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, rtol=TOLERANCE, atol=1e-12)
 
 
-def test_batch_norm_moves_the_running_statistics() -> None:
+def test_batch_norm_moves_the_running_statistics(pytorch: Peer) -> None:
     x = np.random.default_rng(0).normal(size=(4, 3, 2))
-    ours = [from_numpy(np.zeros(3)), from_numpy(np.ones(3))]
-    theirs = [torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)]
-    F.batch_norm(from_numpy(x), *ours, training=True, momentum=0.3)
-    torch.nn.functional.batch_norm(torch.from_numpy(x), *theirs, training=True, momentum=0.3)
-    for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+    def moved(functional: Any, make: Any) -> list[Array]:
+        statistics = [make(np.zeros(3)), make(np.ones(3))]
+        functional.batch_norm(make(x), *statistics, training=True, momentum=0.3)
+        return [each.numpy() for each in statistics]
+
+    theirs = pytorch(lambda: moved(torch().nn.functional, torch().from_numpy))
+    for a, b in zip(moved(F, from_numpy), theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_one_hot() -> None:
+def test_one_hot(pytorch: Peer) -> None:
     index = np.array([[0, 2], [1, 1]])
     for classes in (-1, 4):
-        want = torch.nn.functional.one_hot(torch.from_numpy(index), classes).numpy()
+        want = pytorch(lambda: torch().nn.functional.one_hot(torch().from_numpy(index), classes).numpy())  # noqa: B023
         got = F.one_hot(from_numpy(index), classes).numpy()
         assert np.array_equal(want, got) and got.dtype == want.dtype
 
 
-def test_the_norm_of_zero_has_a_finite_gradient() -> None:
-    ours, theirs = gradients("normalize", [np.zeros((2, 3))], {})
+def test_the_norm_of_zero_has_a_finite_gradient(pytorch: Peer) -> None:
+    ours, theirs = gradients(pytorch, "normalize", [np.zeros((2, 3))], {})
     assert all(math.isfinite(v) for v in np.ravel(ours[1]))
     np.testing.assert_allclose(ours[1], theirs[1])
 
 
-def test_binary_cross_entropy_of_certainty_is_clamped() -> None:
+def test_binary_cross_entropy_of_certainty_is_clamped(pytorch: Peer) -> None:
     x, y = np.array([0.0, 1.0, 0.3]), np.array([1.0, 1.0, 0.0])
-    ours, theirs = here(x), there(x)
-    value = F.binary_cross_entropy(ours, from_numpy(y))
-    peer = torch.nn.functional.binary_cross_entropy(theirs, torch.from_numpy(y))
-    value.backward()
-    peer.backward()
-    np.testing.assert_allclose(value.item(), peer.item())
-    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=TOLERANCE)
+
+    def answer(functional: Any, make: Any, constant: Any) -> list[Any]:
+        leaf = make(x)
+        value = functional.binary_cross_entropy(leaf, constant(y))
+        value.backward()
+        return [value.item(), leaf.grad.numpy()]
+
+    theirs = pytorch(lambda: answer(torch().nn.functional, there, torch().from_numpy))
+    for a, b in zip(answer(F, here, from_numpy), theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=TOLERANCE)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +15,11 @@ from srcdiff.errors import SrcdiffError
 from srcdiff.nn import Parameter
 from srcdiff.optim import lr_scheduler
 
+Peer = Callable[..., Any]
+
 SCHEDULES: list[tuple[str, dict[str, Any]]] = [
-    ("StepLR", {"step_size": 3}), ("StepLR", {"step_size": 2, "gamma": 0.5}), ("MultiStepLR", {"milestones": [2, 5,
-    5]}),
+    ("StepLR", {"step_size": 3}), ("StepLR", {"step_size": 2, "gamma": 0.5}),
+    ("MultiStepLR", {"milestones": [2, 5, 5]}),
     ("ExponentialLR", {"gamma": 0.9}), ("ConstantLR", {}), ("LinearLR", {}),
     ("LinearLR", {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 7}), ("PolynomialLR", {"power": 2.0}),
     ("CosineAnnealingLR", {"T_max": 6, "eta_min": 0.01}), ("CosineAnnealingWarmRestarts", {"T_0": 3, "T_mult": 2}),
@@ -31,9 +33,14 @@ def ours() -> Any:
     return optim.SGD([{"params": [Parameter(ones(1))]}, {"params": [Parameter(ones(1))], "lr": 0.5}], lr=0.1)
 
 
-def theirs(torch: Any) -> Any:
+def theirs() -> Any:
+    torch = importlib.import_module("torch")
     made = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]
     return torch.optim.SGD([{"params": [made[0]]}, {"params": [made[1]], "lr": 0.5}], lr=0.1)
+
+
+def schedules() -> Any:
+    return importlib.import_module("torch.optim.lr_scheduler")
 
 
 def rates(optimizer: Any, make: Callable[[Any], Any], metrics: list[float] | None = None) -> list[list[float]]:
@@ -52,28 +59,24 @@ def same(a: list[list[float]], b: list[list[float]]) -> bool:
 
 
 @pytest.mark.parametrize(("name", "options"), SCHEDULES)
-def test_rates(name: str, options: dict[str, Any]) -> None:
-    torch = pytest.importorskip("torch")
+def test_rates(name: str, options: dict[str, Any], pytorch: Peer) -> None:
     mine = rates(ours(), lambda o: getattr(lr_scheduler, name)(o, **options))
-    peer = rates(theirs(torch), lambda o: getattr(torch.optim.lr_scheduler, name)(o, **options))
-    assert same(mine, peer)
+    assert same(mine, pytorch(lambda: rates(theirs(), lambda o: getattr(schedules(), name)(o, **options))))
 
 
 @pytest.mark.parametrize(
     "options",
     [{}, {"patience": 1}, {"patience": 0, "cooldown": 2, "mode": "max"}, {"threshold_mode": "abs", "patience": 2}],
 )
-def test_plateau(options: dict[str, Any]) -> None:
-    torch = pytest.importorskip("torch")
+def test_plateau(options: dict[str, Any], pytorch: Peer) -> None:
     metrics = [3.0, 2.0, 2.0, 2.0, 1.9, 1.89999, 1.9, 1.9, 1.9, 1.0, *[1.0] * 10]
     mine = rates(ours(), lambda o: lr_scheduler.ReduceLROnPlateau(o, **options), metrics)
-    peer = rates(theirs(torch), lambda o: torch.optim.lr_scheduler.ReduceLROnPlateau(o, **options), metrics)
+    peer = pytorch(lambda: rates(theirs(), lambda o: schedules().ReduceLROnPlateau(o, **options), metrics))
     assert same(mine, peer)
 
 
-def test_compositions() -> None:
-    torch = pytest.importorskip("torch")
-
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_compositions(pytorch: Peer) -> None:
     def chained(module: Any) -> Any:
         return lambda o: module.ChainedScheduler([module.ConstantLR(o, 0.1, 2), module.ExponentialLR(o, 0.9)])
 
@@ -89,11 +92,8 @@ def test_compositions() -> None:
         return make
 
     for make in (chained, sequential):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            mine = rates(ours(), make(lr_scheduler))
-            peer = rates(theirs(torch), make(torch.optim.lr_scheduler))
-        assert same(mine, peer)
+        peer = pytorch(lambda: rates(theirs(), make(schedules())))  # noqa: B023
+        assert same(rates(ours(), make(lr_scheduler)), peer)
 
 
 @pytest.mark.parametrize(("name", "options"), SCHEDULES)

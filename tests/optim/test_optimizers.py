@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib
 import io
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from srcdiff import optim
 from srcdiff.creation import from_numpy, ones, tensor
 from srcdiff.nn import Linear, Parameter
 from srcdiff.nn.functional import mse_loss
+from tests.answers import plain
+
+Peer = Callable[..., Any]
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("SGD", {"lr": 0.1}),
@@ -63,32 +67,38 @@ def parameters(dtype: Any = np.float64) -> list[Any]:
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 2e-5)])
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
-def test_steps_are_pytorchs(name: str, options: dict[str, Any], dtype: Any, rtol: float) -> None:
-    torch = pytest.importorskip("torch")
-    peers = [torch.nn.Parameter(torch.tensor(np.asarray(v, dtype))) for v in starts()]
+def test_steps_are_pytorchs(name: str, options: dict[str, Any], dtype: Any, rtol: float, pytorch: Peer) -> None:
+    def peers() -> list[Any]:
+        torch = importlib.import_module("torch")
+        made = [torch.nn.Parameter(torch.tensor(np.asarray(v, dtype))) for v in starts()]
+        return run(lambda ps: getattr(torch.optim, name)(ps, **options), made, torch.tensor)
+
     ours = run(lambda ps: getattr(optim, name)(ps, **options), parameters(dtype), from_numpy)
-    theirs = run(lambda ps: getattr(torch.optim, name)(ps, **options), peers, torch.tensor)
+    theirs = pytorch(peers)
     for a, b in zip(ours, theirs, strict=True):
         assert a.dtype == dtype
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
 
 
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
-def test_state_and_options_have_pytorchs_names(name: str, options: dict[str, Any]) -> None:
-    torch = pytest.importorskip("torch")
-    ours = getattr(optim, name)(ones_once(), **options)
-    p = torch.nn.Parameter(torch.ones(2))
-    theirs = getattr(torch.optim, name)([p], **options)
-    p.grad = torch.ones(2)
-    ours.step()
-    theirs.step()
-    mine, peer = ours.state_dict(), theirs.state_dict()
-    assert mine["param_groups"] == peer["param_groups"]
-    kept = {key: value for key, value in peer["state"].get(0, {}).items() if value is not None}
-    assert set(mine["state"].get(0, {})) == set(kept)
-    for key, value in kept.items():
-        np.testing.assert_allclose(mine["state"][0][key].numpy(), value.numpy(), rtol=1e-6)
-    assert repr(ours) == repr(theirs)
+def test_state_and_options_have_pytorchs_names(name: str, options: dict[str, Any], pytorch: Peer) -> None:
+    def stepped(optimizer: Any) -> dict[str, Any]:
+        optimizer.step()
+        kept = optimizer.state_dict()
+        state = {key: value.numpy() for key, value in kept["state"].get(0, {}).items() if value is not None}
+        return {"groups": kept["param_groups"], "state": state, "repr": repr(optimizer)}
+
+    def peer() -> dict[str, Any]:
+        torch = importlib.import_module("torch")
+        p = torch.nn.Parameter(torch.ones(2))
+        p.grad = torch.ones(2)
+        return stepped(getattr(torch.optim, name)([p], **options))
+
+    ours, theirs = stepped(getattr(optim, name)(ones_once(), **options)), pytorch(peer)
+    assert plain(ours["groups"]) == theirs["groups"] and ours["repr"] == theirs["repr"]
+    assert ours["state"].keys() == theirs["state"].keys()
+    for key, value in theirs["state"].items():
+        np.testing.assert_allclose(ours["state"][key], value, rtol=1e-6)
 
 
 def ones_once() -> list[Any]:
