@@ -2,9 +2,8 @@
 
     python -m tests.benchmarks.sidebyside [--libraries srcdiff,torch] [--workloads rnn,linreg] [--rounds 9]
 
-Each library runs in a process of its own, which waits while another one is timed. They take turns, round after round,
-and ratios are taken within a round, so a machine that gets slower or faster meanwhile disturbs them little. The results
-of all libraries are compared.
+Each library runs in a process of its own, which waits while another one is timed. They take turns, round after round, so
+that what else the machine does meanwhile hits all of them. Losses and gradients of all libraries are compared.
 """
 
 from __future__ import annotations
@@ -70,11 +69,13 @@ class Worker:
 
 
 def compare(
-    workload: str, libraries: Sequence[str], rounds: int = 7, seconds: float = 0.2, steps: int | None = None
+    workload: str, libraries: Sequence[str], rounds: int = 15, seconds: float = 0.1, steps: int | None = None
 ) -> list[Timing]:
     """Timings of the libraries on one workload, in the order given.
 
-    A round gives each library so many `seconds`, and counts the median step; or so many `steps`, and counts the mean.
+    A round gives each library so many `seconds` and takes the median step; the fastest round counts, as the least
+    disturbed one. Or it gives so many `steps`, which may differ from round to round, and takes their mean; then medians of
+    rounds, and of ratios within a round, count.
     """
     workers = [Worker(library) for library in libraries]
     try:
@@ -88,16 +89,15 @@ def compare(
     finally:
         for worker in workers:
             worker.close()
-    return [
-        Timing(
-            workload,
-            worker.library,
-            1e6 * statistics.median(times),
-            statistics.median(mine / first for mine, first in zip(times, measured[0], strict=True)),
-            1e3 * answer["first"],
-        )
-        for worker, times, answer in zip(workers, measured, answers, strict=True)
-    ]
+    found = []
+    for worker, times, answer in zip(workers, measured, answers, strict=True):
+        if steps is None:
+            step, ratio = min(times), min(times) / min(measured[0])
+        else:
+            step = statistics.median(times)
+            ratio = statistics.median(mine / first for mine, first in zip(times, measured[0], strict=True))
+        found.append(Timing(workload, worker.library, 1e6 * step, ratio, 1e3 * answer["first"]))
+    return found
 
 
 def check(workload: str, library: str, sums: list[float], expected: list[float]) -> None:
@@ -137,8 +137,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--libraries", default=",".join(LIBRARIES))
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.2)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=0.1)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     libraries = [each for each in options.libraries.split(",") if installed(each)]
