@@ -11,6 +11,7 @@
     +-- RandomError (RuntimeError, ValueError)   a seed, state, range or probability that random numbers cannot have
     +-- ArgumentError (ValueError, TypeError)    a value that an argument cannot have
     +-- ModuleError (RuntimeError, KeyError, TypeError, AttributeError)   what a Module cannot hold or load
+    +-- ReplayError (RuntimeError)       a replayed call gave another result than tracing it: a bug, please report it
     +-- CompileError (RuntimeError)      the compiler met a program it cannot handle: a bug, please report it
 
 Each also derives from the built-in that NumPy or PyTorch raises in the same situation, so `except RuntimeError`
@@ -68,3 +69,7 @@ class ModuleError(SrcdiffError, RuntimeError, KeyError, TypeError, AttributeErro
 
 class CompileError(SrcdiffError, RuntimeError):
     """An internal inconsistency found while compiling."""
+
+
+class ReplayError(SrcdiffError, RuntimeError):
+    """A replayed call gave another result than tracing it. Raised only if `config.check_replay` asks for the comparison."""

@@ -41,6 +41,8 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
 
     def __hash__(self) -> int:
         value = self._value
+        if modes.recorder is not None:
+            modes.recorder.fail("hash() reads a value")
         return hash(value) if self._traced and isinstance(value, np.generic) else object.__hash__(self)
 
     _bind = record.bind

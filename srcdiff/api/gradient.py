@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.api.player import Player, agrees, make_entry, watch
+from srcdiff.api.agreement import agrees
+from srcdiff.api.player import Entry, Player, style_of
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
 from srcdiff.api.inspect import CacheInfo, executable_of, explanation, info_of, text_of
+from srcdiff.api.watching import make_entry, prove, watch
 from srcdiff.autograd.cache import Counts, forget
 from srcdiff.autograd.engine import trace_gradients
-from srcdiff.config import config
+from srcdiff.config import Options, config
 from srcdiff.core.program import Program
-from srcdiff.errors import CompileError
+from srcdiff.errors import CompileError, ReplayError
 from srcdiff.replay.purity import RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
@@ -201,26 +203,22 @@ class Grad(Transformed):
         return (gradient, aux) if self._has_aux else gradient
 
     def _value_and_gradient(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        options = config.options
         player = self._player
+        if options.replay == "never" or player.refused is not None or self._has_aux:
+            return self._traced_call(args, kwargs)
+        style = style_of(options)
+        barred = False
         if player.entries:
-            played = player.play(args, kwargs)
-            if played is not None:
-                entry, result = played
-                if entry.checks:
-                    entry.checks -= 1
-                    traced = self._traced_call(args, kwargs)
-                    if not agrees(result, traced[:2]):
-                        player.disagreed()
-                    return traced
-                self._counts.replayed += 1
-                return *result, None
-        if player.refused is None and not self._has_aux and config.options.replay != "never":
-            signature = player.wants(self._function, args, kwargs, self._chosen(args, kwargs))
-            if signature is not None:
-                recorded = self._recorded_call(signature, args, kwargs)
-                if recorded is not None:
-                    return recorded
-        return self._traced_call(args, kwargs)
+            entry, result = player.play(args, kwargs, style)
+            if entry is not None:
+                return self._checked(entry, result, args, kwargs, options)
+            barred = result
+        signature = None if barred else player.wants(args, kwargs, self._chosen(args, kwargs), style)
+        traced = self._traced_call(args, kwargs)
+        if signature is not None:
+            self._record(signature, args, kwargs, traced[:2], options)
+        return traced
 
     def _traced_call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
         run = self._trace(args, kwargs)
@@ -229,29 +227,53 @@ class Grad(Transformed):
         gradient = self._structured(run.rebuild(found))
         return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
 
-    def _recorded_call(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any] | None:
-        """A traced call that is watched, and becomes an entry if it can be replayed; None if it may not even be watched."""
+    def _checked(
+        self, entry: Entry, result: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
+    ) -> tuple[Any, Any, Any]:
+        """The result of a replay; of tracing as well if it is time to compare them."""
+        entry.plays += 1
+        asked = options.check_replay and entry.plays % options.check_replay == 0
+        if not entry.checks and not asked:
+            self._counts.replayed += 1
+            return *result, None
+        entry.checks = max(entry.checks - 1, 0)
+        traced = self._traced_call(args, kwargs)
+        if not agrees(result, traced[:2], options.exact):
+            name = getattr(self._function, "__name__", "function")
+            self._player.disagreed(f"a replay of {name} gave another result than tracing it; please report this as a bug")
+            if asked:
+                raise ReplayError(self._player.refused)
+        return traced
+
+    def _record(
+        self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traced: tuple[Any, Any], options: Options
+    ) -> None:
+        """Run a call that was traced once more, watched, and make it an entry if it can be replayed."""
         player = self._player
-        try:
-            watched = watch(self._function, args, kwargs, self._chosen(args, kwargs), self._name)
-        except RefusedError as reason:
-            player.refused = str(reason)
-            return None
-        self._counts.traced += 1
-        run = watched.run
-        value, _ = scalar_result(run.result, False, self._what)
         name = getattr(self._function, "__name__", "function")
+        vouched = options.replay == "always"
         try:
+            if not vouched:
+                prove(self._function, args, kwargs, signature[2])
+        except RefusedError as reason:
+            player.failed(signature, str(reason), True)
+            return
+        try:
+            watched = watch(self._function, args, kwargs, signature[2], self._name, vouched)
             entry = make_entry(
                 signature, watched, args, kwargs, self._structured, name if name.isidentifier() else "function"
             )
-            player.entries.insert(0, entry)
+            played = entry.play(args, kwargs)
+        except FloatingPointError:
+            player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)
+            return
         except (RefusedError, CompileError) as reason:
-            player.failures += 1
-            if player.failures >= 2 or not watched.recorder.failed:
-                player.refused = str(reason)
-        found, is_open = gradients_of(run, value, counts=self._counts)
-        return outside(value, run, is_open), self._structured(run.rebuild(found)), None
+            player.failed(signature, str(reason), False)
+            return
+        if played is None or not agrees(played, traced, options.exact):
+            player.failed(signature, "the recorded call computes something else than the traced one", True)
+            return
+        player.add(entry)
 
     @property
     def _what(self) -> str:

@@ -1,12 +1,18 @@
-"""The names that replayable functions may use. All of them give values that depend on their arguments alone."""
+"""The names that replayable functions may use, and what they meant when srcdiff was imported.
+
+All of them give values that depend on their arguments alone. A listed name that means something else by now (a function of
+NumPy that was replaced, a builtin that was) is not the listed function: see `ORIGINALS`.
+"""
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import math
 import operator
-from typing import Final
+from types import ModuleType
+from typing import Any, Final
 
 import numpy as np
 
@@ -50,5 +56,39 @@ ATTRIBUTES: Final = frozenset(
 BUILTINS: Final = frozenset(
     """range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow
     divmod float int bool isinstance AssertionError ValueError TypeError RuntimeError Exception True False None
-    """
+    """.split()
 )
+
+#: Instructions that read and write local names, call, branch and build containers. What a version of CPython adds is not
+#: among them until it has been looked at: handlers of exceptions, context managers, imports, classes and everything that
+#: writes a name outside the function are left out on purpose.
+INSTRUCTIONS: Final = frozenset(
+    """
+    BINARY_OP BINARY_SLICE BINARY_SUBSCR BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE BUILD_STRING
+    BUILD_TUPLE CACHE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CALL_KW CLEANUP_THROW COMPARE_OP CONTAINS_OP CONVERT_VALUE COPY
+    COPY_FREE_VARS DELETE_FAST DICT_MERGE DICT_UPDATE END_FOR END_SEND EXTENDED_ARG FORMAT_SIMPLE FORMAT_VALUE
+    FORMAT_WITH_SPEC FOR_ITER GET_ITER GET_LEN GET_YIELD_FROM_ITER JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD
+    JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR LOAD_ATTR
+    LOAD_CLOSURE LOAD_CONST LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST LOAD_GLOBAL
+    LOAD_METHOD MAKE_CELL MAKE_FUNCTION MAP_ADD MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE NOP POP_JUMP_BACKWARD_IF_FALSE
+    POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE
+    POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE
+    POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE POP_TOP PRECALL PUSH_NULL RAISE_VARARGS RERAISE RESUME RETURN_CONST
+    RETURN_GENERATOR RETURN_VALUE SEND SET_ADD SET_FUNCTION_ATTRIBUTE SET_UPDATE STORE_DEREF STORE_FAST
+    STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_SLICE STORE_SUBSCR SWAP TO_BOOL UNARY_INVERT UNARY_NEGATIVE UNARY_NOT
+    UNARY_POSITIVE UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE
+    """.split()
+)
+#: of `CALL_INTRINSIC_1`: the end of a generator, unary plus, a tuple of a list
+INTRINSICS: Final = frozenset((3, 5, 6))
+
+
+def _listed(module: ModuleType, names: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if name in names}
+
+
+#: module -> listed name -> what it is
+ORIGINALS: Final = {module.__name__: _listed(module, ATTRIBUTES | MUTATORS) for module in MODULES}
+ORIGINAL_BUILTINS: Final = _listed(builtins, BUILTINS)
+#: types of NumPy's numbers; subclasses of them may do anything
+SCALAR_TYPES: Final = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdgFDG")

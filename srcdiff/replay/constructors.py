@@ -17,6 +17,7 @@ from srcdiff.functions import creation
 from srcdiff.ops import shaping
 from srcdiff.ops.structural import cast
 from srcdiff.replay.active import active
+from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 
@@ -36,16 +37,20 @@ def _values(x: Any) -> Any:
 
 
 def differentiated(x: Any) -> bool:
-    """Whether x is a Tensor with a gradient, or a nested list or tuple with one."""
+    """Whether x is a Tensor with a gradient, or a nested list or tuple with one. To a recorder all that changes from call
+    to call matters as much."""
     if isinstance(x, TensorBase):
-        return x._edge is not None
+        return x._edge is not None or modes.recorder is not None
     return (type(x) is list or type(x) is tuple) and any(map(differentiated, x))
 
 
 def traced(value: Any) -> Any:
     """A fresh array as a traced constant if it could take traced values, else as it is."""
     if type(value) is np.ndarray and value.dtype.kind in "fc" and active.depth:
-        return plain(value, traced=True)
+        made = plain(value, traced=True)
+        if modes.recorder is not None:
+            modes.recorder.made(made)
+        return made
     return value
 
 
@@ -87,6 +92,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: An
         return traced(value) if copy or (value is not object and value.base is None) else value
     pattern = np.array(_values(object), dtype, order=order, **rest)
     if pattern.dtype.kind not in "fc" or not active.depth:
+        _refuse_recording()
         return pattern if pattern.dtype.kind != "O" else np.array(object, dtype, order=order, **rest)
     if isinstance(object, TensorBase) and object._value.dtype == pattern.dtype:
         made = shaping.copy(object) if copy else _as_array(object)
@@ -97,6 +103,11 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: An
     else:
         made = _built(object, pattern.dtype)
     return made if made._value.shape == pattern.shape else REGISTRY["reshape"](made, shape=pattern.shape)
+
+
+def _refuse_recording() -> None:
+    if modes.recorder is not None:
+        modes.recorder.fail("a plain array is made of values that change from call to call")
 
 
 def _as_array(x: Any) -> Any:
@@ -135,6 +146,7 @@ def asfortranarray(a: Any, dtype: Any = None, **rest: Any) -> Any:
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """`np.asarray_chkfinite`."""
+    _refuse_recording()
     np.asarray_chkfinite(_values(a), dtype, order)
     return asarray(a, dtype, order)
 

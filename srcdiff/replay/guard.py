@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.purity import MISSING, Read, RefusedError
 
 Guard = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...] | None]
@@ -29,18 +30,24 @@ def same(value: Any, expected: Any) -> bool:
         return len(value) == len(expected) and all(map(same, value, expected))
     if type(expected) is float:
         return value == expected and (expected != 0 or math.copysign(1, value) == math.copysign(1, expected))
-    if isinstance(expected, (np.generic, complex)):
+    if type(expected) is complex:
         return repr(value) == repr(expected)
+    if isinstance(expected, np.generic):
+        return bool(value.tobytes() == expected.tobytes())
     if isinstance(expected, (int, str, bytes)):
         return bool(value == expected)
     return value is expected
 
 
-def unchanged(value: Any, array: Any, copy: Any) -> bool:
-    """Whether an array read from outside is the same object with the same contents."""
-    return (
-        value is array and value.dtype == copy.dtype and value.shape == copy.shape and value.tobytes() == copy.tobytes()
-    )
+def unchanged(array: Any, copy: Any) -> bool:
+    """Whether an array has the contents that it had when it was copied."""
+    return bool(array.dtype == copy.dtype and array.shape == copy.shape and array.tobytes() == copy.tobytes())
+
+
+def holds(cls: Any, content: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether a class has what it had, the same objects."""
+    now = tuple(vars(cls).items())
+    return len(now) == len(content) and all(a[0] == b[0] and a[1] is b[1] for a, b in zip(now, content, strict=True))
 
 
 class _Writer:
@@ -51,8 +58,10 @@ class _Writer:
         self.names: dict[str, Any] = {
             "same": same,
             "unchanged": unchanged,
+            "holds": holds,
             "ndarray": np.ndarray,
             "float64": np.float64,
+            "complex128": np.complex128,
         }
         self.arrays: list[str] = []
         self._count = 0
@@ -75,10 +84,14 @@ class _Writer:
 
 
 def make_guard(
-    args: Sequence[Any], kwargs: dict[str, Any], data: set[tuple[Any, ...]], reads: Sequence[Read]
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    data: set[tuple[Any, ...]],
+    reads: Sequence[Read],
+    copies: dict[int, Any],
 ) -> tuple[Guard, str]:
-    """A guard for calls like this one, and its text. `data` has the paths of the Python floats that are data, not
-    constants.
+    """A guard for calls like this one, and its text. `data` has the paths of the Python numbers that are data, not
+    constants; `copies` what was in the arrays read from outside before the call, by their ids.
 
     Raises RefusedError for arguments that cannot be guarded.
     """
@@ -87,10 +100,11 @@ def make_guard(
     writer.require(f"len(args) == {len(args)} and len(kwargs) == {len(kwargs)}")
     for k, value in enumerate(args):
         _argument(writer, f"args[{k}]", value, (k,), data)
+    if kwargs:
+        writer.require(f"tuple(kwargs) == {writer.bind(tuple(kwargs), 'keywords')}")
     for key, value in kwargs.items():
-        writer.require(f"{key!r} in kwargs")
         _argument(writer, f"kwargs[{key!r}]", value, (key,), data)
-    _outside(writer, reads)
+    _outside(writer, reads, copies)
     listed = "".join(f"{name}, " for name in writer.arrays)
     writer.lines.append(f"    return ({listed})")
     text = "\n".join(writer.lines)
@@ -101,21 +115,21 @@ def make_guard(
 
 def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: set[tuple[Any, ...]]) -> None:
     kind = type(value)
-    if kind is np.ndarray or isinstance(value, np.generic):
+    if kind is np.ndarray or kind in SCALAR_TYPES:
         name = w.fresh("x")
         dtype = w.bind(value.dtype, "dtype")
         test = "type({0}) is ndarray" if kind is np.ndarray else f"type({{0}}) is {w.bind(kind, 'scalar')}"
         w.lines.append(f"    {name} = {place}")
         w.require(
-            f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype})"
-            f" and {name}.shape == {value.shape}"
+            f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) "
+            f"and {name}.shape == {value.shape}"
         )
         w.arrays.append(name)
-    elif kind is float and path in data:
+    elif kind in (float, complex) and path in data:
         name = w.fresh("x")
         w.lines.append(f"    {name} = {place}")
-        w.require(f"type({name}) is float")
-        w.arrays.append(f"float64({name})")
+        w.require(f"type({name}) is {kind.__name__}")
+        w.arrays.append(f"{'float64' if kind is float else 'complex128'}({name})")
     elif kind in (list, tuple):
         name = w.fresh("t")
         w.lines.append(f"    {name} = {place}")
@@ -125,8 +139,10 @@ def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: s
     elif kind is dict:
         name = w.fresh("d")
         w.lines.append(f"    {name} = {place}")
-        keys = w.bind(list(value), "keys")
-        w.require(f"type({name}) is dict and list({name}) == {keys}")
+        if all(type(key) is str for key in value):
+            w.require(f"type({name}) is dict and list({name}) == {w.bind(list(value), 'keys')}")
+        else:  # 1 == True
+            w.require(f"type({name}) is dict and same(tuple({name}), {w.bind(tuple(value), 'keys')})")
         for key, part in value.items():
             if type(key) not in (str, int):
                 raise RefusedError(f"a dict argument has a key of type {type(key).__name__}")
@@ -135,13 +151,13 @@ def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: s
         w.require(f"{place} is None")
     elif kind in _CONSTANT_TYPES and value == value:
         w.require(f"same({place}, {w.bind(value, 'constant')})")
-    elif kind is FunctionType or isinstance(value, (ModuleType, np.ufunc)):
+    elif kind is FunctionType or kind is ModuleType or kind is np.ufunc:
         w.require(f"{place} is {w.bind(value, 'static')}")
     else:
         raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
 
-def _outside(w: _Writer, reads: Sequence[Read]) -> None:
+def _outside(w: _Writer, reads: Sequence[Read], copies: dict[int, Any]) -> None:
     done: set[tuple[str, int, str]] = set()
     missing = w.bind(MISSING, "missing")
     for read in reads:
@@ -153,37 +169,47 @@ def _outside(w: _Writer, reads: Sequence[Read]) -> None:
         if read.kind == "code":
             w.require(f"{holder}.__code__ is {w.bind(read.value, 'code')}")
         elif read.kind == "defaults":
-            positional, keyword = read.value
-            w.require(f"{holder}.__defaults__ is {w.bind(positional, 'defaults')}")
-            if keyword is None:
-                w.require(f"{holder}.__kwdefaults__ is None")
-            else:
-                values = tuple(keyword.items())
-                w.require(f"same(tuple(({holder}.__kwdefaults__ or {{}}).items()), {w.bind(values, 'defaults')})")
-            for default in positional or ():
-                if isinstance(default, np.ndarray):
-                    _same_as(w, w.bind(default, "default"), default)
+            _defaults(w, holder, read.value, copies)
+        elif read.kind == "class":
+            w.require(f"holds({holder}, {w.bind(read.value, 'content')})")
+        elif read.kind == "cell":
+            _same_as(w, f"{holder}.cell_contents", read.value, copies)
         else:
-            place = f"{holder}.get({read.name!r}, {missing})" if read.kind == "global" else f"{holder}.cell_contents"
-            _same_as(w, place, read.value)
+            _same_as(w, f"{holder}.get({read.name!r}, {missing})", read.value, copies)
 
 
-def _same_as(w: _Writer, place: str, value: Any) -> None:
-    if isinstance(value, np.ndarray):
-        w.require(f"unchanged({place}, {w.bind(value, 'array')}, {w.bind(value.copy(), 'contents')})")
-    elif type(value) in (*_CONSTANT_TYPES, tuple) or isinstance(value, np.generic):
-        if isinstance(value, (float, complex)) and value != value:
-            raise RefusedError("a NaN is read from outside")
-        if type(value) is tuple:
-            _plain_tuple(value)
+def _defaults(w: _Writer, holder: str, defaults: tuple[Any, Any], copies: dict[int, Any]) -> None:
+    positional, keyword = defaults
+    w.require(f"{holder}.__defaults__ is {w.bind(positional, 'defaults')}")
+    for default in positional or ():
+        _contents(w, default, copies)
+    if keyword is None:
+        w.require(f"{holder}.__kwdefaults__ is None")
+        return
+    w.require(f"same(tuple(({holder}.__kwdefaults__ or {{}}).items()), {w.bind(tuple(keyword.items()), 'defaults')})")
+    for default in keyword.values():
+        _contents(w, default, copies)
+
+
+def _same_as(w: _Writer, place: str, value: Any, copies: dict[int, Any]) -> None:
+    kind = type(value)
+    if kind in (float, complex) and value != value:
+        raise RefusedError("a NaN is read from outside")
+    if (kind in _CONSTANT_TYPES or kind in SCALAR_TYPES or kind is tuple) and not _has_array(value):
         w.require(f"same({place}, {w.bind(value, 'constant')})")
-    else:
-        w.require(f"{place} is {w.bind(value, 'object')}")
+        return
+    w.require(f"{place} is {w.bind(value, 'object')}")
+    _contents(w, value, copies)
 
 
-def _plain_tuple(value: Any) -> None:
-    if isinstance(value, tuple):
+def _contents(w: _Writer, value: Any, copies: dict[int, Any]) -> None:
+    """Require that the arrays in an object that is the same are unchanged."""
+    if type(value) is np.ndarray:
+        w.require(f"unchanged({w.bind(value, 'array')}, {w.bind(copies[id(value)], 'contents')})")
+    elif type(value) is tuple:
         for part in value:
-            _plain_tuple(part)
-    elif isinstance(value, np.ndarray):
-        raise RefusedError("a tuple from outside has an array in it")
+            _contents(w, part, copies)
+
+
+def _has_array(value: Any) -> bool:
+    return type(value) is np.ndarray or (type(value) is tuple and any(map(_has_array, value)))

@@ -7,7 +7,7 @@ call stays an ordinary traced call, and what is noted is thrown away if anything
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,10 +15,15 @@ from srcdiff.aval import SCALARS, aval, aval_of
 from srcdiff.core.builder import Builder, item
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node, Source
-from srcdiff.origin import describe
+from srcdiff.origin import describe, where
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
+
+
+class AbandonedError(BaseException):
+    """Raised through the user's function when its call turns out not to be replayable. No `except Exception` on the way
+    catches it; `Recorder.failed` says what happened even where NumPy puts another error in its place."""
 
 
 class Recorder:
@@ -48,20 +53,17 @@ class Recorder:
         self._arguments.append(tensor)
         return node
 
-    def fail(self, reason: str) -> None:
-        """This call cannot be replayed; the first reason counts."""
+    def fail(self, reason: str) -> NoReturn:
+        """This call cannot be replayed: it ends here, before it has done anything that could be seen."""
         if self.failed is None:
-            self.failed = reason
+            self.failed = reason if modes.backward_run else f"{where(*user_place(3))}: {reason}"
+        raise AbandonedError(reason)
 
     def note(
         self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], out: Any, writing: bool = False
     ) -> None:
         """An operation was done, with this result, a Tensor or a tuple. `writing`: as part of a write in place."""
-        if self.failed is not None:
-            return
         nodes = tuple(self._node(operand, writing) for operand in operands)
-        if self.failed is not None:
-            return
         place = user_place(3)
         origin = describe(*place)
         self.builder.source = Source(origin.target, origin.file, origin.line, origin.text)
@@ -81,8 +83,7 @@ class Recorder:
         node = other.__dict__.get("_node")
         if node is None:
             self.fail("it differentiates with respect to a value that was not seen")
-        else:
-            tensor._node = node
+        tensor._node = node
 
     def saved(self, tensor: Any) -> None:
         """A new Tensor for a value that was saved for backward: it is the value it was."""
@@ -101,7 +102,6 @@ class Recorder:
             node = self._node_of(operand, writing)
             if node is None or node.builder is not self.builder:
                 self.fail("it uses a Tensor that did not come from its arguments")
-                return self.builder.literal(0.0)
             return node
         if type(operand) in SCALARS or isinstance(operand, np.generic):
             return self.builder.literal(operand)
@@ -137,16 +137,14 @@ class Recorder:
 
     def made(self, tensor: Any) -> None:
         """A Tensor was made of guarded things alone, by a function like np.zeros_like."""
-        if self.failed is None:
-            value = tensor._value
-            self._mark(tensor, self.constant(value) if isinstance(value, np.ndarray) else self.builder.literal(value))
+        value = tensor._value
+        self._mark(tensor, self.constant(value) if isinstance(value, np.ndarray) else self.builder.literal(value))
 
     def branch(self, tensor: Any, outcome: bool) -> None:
         """The truth of a value was asked for."""
-        if self.failed is None:
-            node = self._node(tensor)
-            if not node.is_literal:
-                self.branches.append((node, outcome))
+        node = self._node(tensor)
+        if not node.is_literal:
+            self.branches.append((node, outcome))
 
     # ------------------------------------------------------------------------------------------------ writes in place
 
@@ -166,7 +164,6 @@ class Recorder:
         self._before = {}
         if node is None:
             self.fail("it writes in place something that was not seen")
-            return
         tensor._node = node
 
 

@@ -114,6 +114,8 @@ def acceptable(y: Any) -> Any:
     if isinstance(y, (np.ndarray, np.generic, bool, int, float, complex)):
         return y if getattr(y, "dtype", None) != object else NotImplemented
     if isinstance(y, (list, tuple)):
+        if modes.recorder is not None:
+            modes.recorder.fail("an operator on a list means something else for numbers than for arrays")
         return np.asarray(y)
     return NotImplemented
 

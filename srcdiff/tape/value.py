@@ -19,6 +19,7 @@ import numpy as np
 
 from srcdiff.aval import TensorType, aval
 from srcdiff.core.primitive import Operand, Primitive
+from srcdiff.tape.modes import modes
 from srcdiff.tape.node import AccumulateGrad, Edge
 from srcdiff.tape.storage import Cell, Storage
 
@@ -71,6 +72,8 @@ class TensorBase(Operand):
         if name == "_type":
             return self._find_type()
         if self._traced and self._edge is None and name[:1] != "_" and hasattr(np.ndarray, name):
+            if modes.recorder is not None:
+                modes.recorder.fail(f".{name} reads a value")
             return getattr(self._value, name)  # an array made while tracing has all that arrays have
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -16,6 +16,7 @@ from srcdiff.dtypes import numpy_dtype
 from srcdiff.errors import DTypeError, ShapeError
 from srcdiff.functions.dispatch import operand
 from srcdiff.ops.structural import cast, reshape
+from srcdiff.tape.modes import modes
 from srcdiff.tape.node import AccumulateGrad, node_class
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -78,7 +79,11 @@ def arrayed(x: Any) -> Any:
 
 def value_of(x: Any) -> Any:
     """The plain value of a tensor; anything else is returned as it is."""
-    return x._value if isinstance(x, TensorBase) else x
+    if not isinstance(x, TensorBase):
+        return x
+    if modes.recorder is not None:
+        modes.recorder.fail("a function without a derivative reads a value")
+    return x._value
 
 
 def result(value: Any, *like: Any) -> Any:

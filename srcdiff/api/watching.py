@@ -1,0 +1,237 @@
+"""Recording: a call is proved replayable, run with a recorder watching, and made into an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from srcdiff import runtime
+from srcdiff.api.player import Entry, style_of
+from srcdiff.api.trace import Argument, Trace, enter, name_leaf
+from srcdiff.api.tree import flatten
+from srcdiff.codegen.emit import emit
+from srcdiff.codegen.header import Header
+from srcdiff.codegen.loader import load
+from srcdiff.config import config
+from srcdiff.core.builder import interpret
+from srcdiff.errors import NotDifferentiableError
+from srcdiff.replay.active import active
+from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.clone import cloned
+from srcdiff.replay.fuse import fuse, shared
+from srcdiff.replay.guard import make_guard, unchanged
+from srcdiff.replay.purity import Findings, RefusedError, examine
+from srcdiff.replay.recorder import AbandonedError, Recorder
+from srcdiff.tape import record
+from srcdiff.tape.modes import modes
+from srcdiff.tape.node import Edge, InputNode, next_seq
+from srcdiff.tape.value import TensorBase
+
+
+@dataclass(slots=True)
+class Watched:
+    """A traced call that was watched."""
+
+    run: Trace
+    recorder: Recorder
+    findings: Findings
+    data: set[tuple[Any, ...]]
+    #: what was in the arrays read from outside, by id
+    copies: dict[int, Any]
+
+
+def watch(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    chosen: Sequence[Any],
+    names: Any,
+    vouched: bool = False,
+) -> Watched:
+    """Run a call with a recorder watching; nothing of it is seen outside: arguments are read-only, and arrays read from
+    outside are restored. Raises RefusedError if the function is not proved pure (before anything runs) or does what cannot
+    be replayed. `vouched`: the caller promises that it is pure.
+    """
+    findings = Findings() if vouched else prove(function, args, kwargs, chosen)
+    recorder = Recorder()
+    start = next_seq()
+    arguments: dict[Any, Argument] = {}
+    data: set[tuple[Any, ...]] = set()
+    new_args, new_kwargs = list(args), dict(kwargs)
+    for key, value in (*enumerate(args), *kwargs.items()):
+        into: Any = new_args if isinstance(key, int) else new_kwargs
+        if key in chosen:
+            arguments[key] = _differentiated(recorder, value, key, names, data)
+            into[key] = arguments[key].rebuild(arguments[key].tensors)
+        else:
+            into[key] = _data(recorder, value, f"{names(key)}")
+    ordered = [arguments[key] for key in chosen]
+    edges: list[Edge] = [tensor._edge for argument in ordered for tensor in argument.tensors]
+    copies = {id(array): array.copy() for array in findings.arrays}
+    before = modes.grad
+    modes.recorder = recorder
+    modes.update(grad=True)
+    try:
+        result = _run(function, new_args, new_kwargs)
+    except (AbandonedError, Exception) as error:
+        raise RefusedError(recorder.failed or f"recording it raised {type(error).__name__}: {error}") from None
+    finally:
+        modes.recorder = None
+        modes.update(grad=before)
+        _restore(findings.arrays, copies)
+    if recorder.failed is not None:
+        raise RefusedError(recorder.failed)
+    return Watched(Trace(result, ordered, edges, start), recorder, findings, data, copies)
+
+
+@np.errstate(all="ignore")
+def _run(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    if not config.options.clone:
+        return function(*args, **kwargs)
+    active.depth += 1
+    try:
+        return cloned(function)(*args, **kwargs)
+    finally:
+        active.depth -= 1
+
+
+def _restore(arrays: Sequence[Any], copies: dict[int, Any]) -> None:
+    """Undo what a recorded call wrote into arrays from outside. Raises RefusedError if there was something."""
+    for array in arrays:
+        if not unchanged(array, copies[id(array)]):
+            array[...] = copies[id(array)]
+            raise RefusedError("it writes into an array from outside")
+
+
+def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any]) -> Findings:
+    """What a function reads from outside. Raises RefusedError if it is not proved pure when called with such arguments."""
+    if type(function) is not FunctionType:
+        raise RefusedError(f"{type(function).__name__} objects are traced on every call")
+    findings = examine(function, _statics(args) + _statics(kwargs.values()))
+    if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
+        raise RefusedError("it stores into containers, and was given some")
+    others = [value for key, value in (*enumerate(args), *kwargs.items()) if key not in chosen]
+    if findings.asks and any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in flatten(others)[0]):
+        raise RefusedError("it calls isinstance, and was given arrays that are not differentiated")
+    return findings
+
+
+def _differentiated(recorder: Recorder, value: Any, key: Any, names: Any, data: set[tuple[Any, ...]]) -> Argument:
+    leaves, rebuild = flatten(value)
+    tensors = []
+    for j, (leaf, path) in enumerate(zip(leaves, _paths(value, (key,)), strict=True)):
+        tensor = enter(_protected(leaf), {}, (name_leaf, names, key, value, j))
+        if type(tensor._edge) is not InputNode:
+            raise RefusedError("an argument is a Tensor")
+        if type(leaf) in (float, complex):
+            data.add(path)
+        recorder.input(tensor, name_leaf(names, key, value, j))
+        tensors.append(tensor)
+    return Argument(leaves, rebuild, tensors)
+
+
+def _protected(value: Any) -> Any:
+    """An array that shows the same memory and cannot be written."""
+    if type(value) is not np.ndarray:
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _paths(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    if value is None:
+        return []
+    if type(value) in (list, tuple):
+        return [p for k, part in enumerate(value) for p in _paths(part, (*path, k))]
+    if type(value) is dict:
+        return [p for k, part in value.items() for p in _paths(part, (*path, k))]
+    return [path]
+
+
+def _data(recorder: Recorder, value: Any, name: str) -> Any:
+    """An argument that is not differentiated, its arrays as watched Tensors."""
+    kind = type(value)
+    if kind is np.ndarray or kind in SCALAR_TYPES:
+        tensor = record.plain(_protected(value), traced=True)
+        recorder.input(tensor, name)
+        return tensor
+    if kind in (list, tuple):
+        return kind(_data(recorder, part, f"{name}_{k}") for k, part in enumerate(value))
+    if kind is dict:
+        return {k: _data(recorder, part, f"{name}_{k}") for k, part in value.items()}
+    return value
+
+
+def _statics(values: Any) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = ()
+    for value in values:
+        if type(value) in (list, tuple):
+            found += _statics(value)
+        elif type(value) is dict:
+            found += _statics(value.values())
+        elif type(value) in (FunctionType, ModuleType, np.ufunc):
+            found += (value,)
+    return found
+
+
+def _has_mutable(value: Any) -> bool:
+    return isinstance(value, (list, dict)) or (isinstance(value, tuple) and any(map(_has_mutable, value)))
+
+
+def make_entry(
+    signature: Any, watched: Watched, args: Any, kwargs: Any, structured: Callable[[list[Any]], Any], name: str
+) -> Entry:
+    """An entry for calls like the one that was watched. Raises RefusedError or CompileError if there cannot be one."""
+    recorder, run = watched.recorder, watched.run
+    node = run.result.__dict__.get("_node") if isinstance(run.result, TensorBase) else None
+    if node is None:
+        raise RefusedError("its result does not depend on its arguments")
+    if node.builder is not recorder.builder:
+        raise RefusedError("its result comes from another call")
+    tensors = [tensor for argument in run.arguments for tensor in argument.tensors]
+    guard, guard_source = make_guard(args, kwargs, watched.data, watched.findings.reads, watched.copies)
+    constants = [constant for constant, _ in recorder.constants]
+    inputs = (*recorder.inputs, *constants)
+    branches = [condition for condition, _ in recorder.branches]
+    options = config.options
+    try:
+        program = fuse(name, inputs, node, [tensor._node for tensor in tensors], branches, options)
+    except NotDifferentiableError as error:
+        raise RefusedError(str(error)) from None
+    place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
+    wrt = tuple(tensor._node.name or "x" for tensor in tensors)
+    source = emit(program, Header(name, place, (), tuple((n.name or "x", n.aval) for n in recorder.inputs)), quick=True)
+    if options.backend == "interpret":
+        function: Any = lambda *values: interpret(program, values)  # noqa: E731
+    else:
+        function = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
+    leaves = run.leaves
+    return Entry(
+        signature, guard, function, tuple(array for _, array in recorder.constants),
+        tuple(outcome for _, outcome in recorder.branches), shared(program)[1 : 1 + len(wrt)],
+        tuple(_finisher(leaf) for leaf in leaves), lambda found: structured(run_rebuild(run, found)), program, source,
+        guard_source, style_of(options),
+    )  # fmt: skip
+
+
+def run_rebuild(run: Trace, found: list[Any]) -> list[Any]:
+    """Gradients in the structure of each argument."""
+    return run.rebuild(found)
+
+
+def _finisher(leaf: Any) -> Callable[[Any], Any]:
+    """How a gradient becomes what the caller gets for an argument like this one."""
+    kind = type(leaf)
+    if kind is float:
+        return lambda g: 0.0 if g is None else float(g)
+    if kind is complex:
+        return lambda g: 0j if g is None else complex(g)
+    if kind is np.ndarray:
+        shape, dtype = leaf.shape, leaf.dtype
+        return lambda g: np.zeros(shape, dtype) if g is None else g if type(g) is np.ndarray else np.asarray(g)
+    return lambda g: kind(0) if g is None else g
