@@ -44,12 +44,17 @@ def rec_type(f: Any) -> Any:
 
 
 def rec_lists(f: Any) -> Any:
-    """The same for a call with lists or tuples written out among its arguments."""
+    """The same for a call with lists or tuples among its arguments, as far as its text shows."""
     found = rec(f)
     kind = type(found)
-    if (kind is _DISPATCHER or kind is np.ufunc) and active.depth:
-        return lifted(found)
-    return found
+    if kind is not _DISPATCHER and kind is not np.ufunc:
+        return found
+    made = _lifted.get(id(found))
+    if made is None:
+        made = lifted(found)
+        if id(found) in _known:
+            _lifted[id(found)] = made
+    return made
 
 
 def cloned(f: Any) -> Any:
@@ -81,7 +86,7 @@ def _resolve(f: Any) -> Any:
     if kind is BuiltinFunctionType:
         return _builtin(f)
     if kind is np.ufunc or kind is _DISPATCHER:
-        if getattr(np, f.__name__, None) is f:
+        if len(_known) < _MOST_KNOWN:  # users may make ufuncs
             _known[id(f)] = f
         return f
     if kind is functools.partial:
@@ -158,14 +163,15 @@ _REPLACED: dict[Any, Any] = {
     filter: _filter,
     functools.reduce: _reduce,
 }
-_LIFTED = (np.sum, np.mean, np.prod, np.max, np.min, np.linalg.norm)
 _INERT = (int, float, complex, bool, str, list, tuple, dict, set, range, zip, enumerate, reversed, slice)
 #: id of a callable that lives for good -> what to call
 _known: dict[int, Any] = {
     **{id(function): made for function, made in _REPLACED.items()},
-    **{id(function): lifted(function) for function in _LIFTED},
     **{id(kind): kind for kind in _INERT},
 }
+_MOST_KNOWN = 4_096
+#: id of a function of NumPy's -> the function that takes lists with traced values
+_lifted: dict[int, Any] = {}
 #: what makes a function worth cloning
 _SPECIAL = frozenset(map(id, (*_REPLACED, type)))
 

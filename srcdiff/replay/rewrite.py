@@ -24,15 +24,19 @@ _UNTOUCHED = frozenset({"super"})
 
 def rewritten(source: Original, qualname: str, recorders: dict[str, Callable[[Any], Any]]) -> CodeType:
     """The function's code with calls routed through the recorders. Changes the tree."""
-    _Calls().visit(source.node)
+    _Calls(_names_of_lists(source.node)).visit(source.node)
     code = source.compile()
     return _finished(code, code.co_qualname, qualname, recorders)
 
 
 class _Calls(gast.NodeTransformer):  # type: ignore[misc]
-    """Wraps what is called."""
+    """Wraps what is called. `lists` are names that stand for lists somewhere in the function."""
+
+    def __init__(self, lists: frozenset[str]) -> None:
+        self.lists = lists
 
     def visit_Call(self, node: Any) -> Any:
+        marker = self._marker(node)
         self.generic_visit(node)
         func = node.func
         if isinstance(func, gast.Name) and func.id in _UNTOUCHED:
@@ -41,8 +45,15 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
         if isinstance(func, gast.Attribute) and func.lineno != func.end_lineno:
             # where the compiler puts the call of a method in a chain over several lines: at the method's name
             node.lineno, node.col_offset = func.end_lineno, func.end_col_offset - len(func.attr)
-        node.func = _wrapped(func, _marker(node), start)
+        node.func = _wrapped(func, marker, start)
         return node
+
+    def _marker(self, call: Any) -> str:
+        func, args = call.func, call.args
+        if isinstance(func, gast.Name) and func.id == "type" and len(args) == 1 and not call.keywords:
+            return CALL if isinstance(args[0], gast.Starred) else TYPE
+        given = (*args, *(keyword.value for keyword in call.keywords))
+        return LISTS if any(_is_list(value) or getattr(value, "id", "") in self.lists for value in given) else CALL
 
     def visit_Name(self, node: Any) -> Any:
         return node  # a parameter's annotation is in its Name
@@ -72,12 +83,19 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
         return node
 
 
-def _marker(call: Any) -> str:
-    func, args = call.func, call.args
-    if isinstance(func, gast.Name) and func.id == "type" and len(args) == 1 and not call.keywords:
-        return CALL if isinstance(args[0], gast.Starred) else TYPE
-    given = (*args, *(keyword.value for keyword in call.keywords))
-    return LISTS if any(isinstance(value, (gast.List, gast.ListComp, gast.Tuple)) for value in given) else CALL
+def _names_of_lists(function: Any) -> frozenset[str]:
+    """The names that are assigned a list somewhere in the function."""
+    found = (node for node in gast.walk(function) if isinstance(node, gast.Assign) and _is_list(node.value))
+    return frozenset(target.id for node in found for target in node.targets if isinstance(target, gast.Name))
+
+
+def _is_list(value: Any) -> bool:
+    """Whether an expression is a list or tuple by its form, with other than constants in it."""
+    if isinstance(value, gast.Call):
+        return isinstance(value.func, gast.Name) and value.func.id in ("list", "sorted", "tuple")
+    if isinstance(value, (gast.List, gast.Tuple)):
+        return not value.elts or not all(isinstance(part, gast.Constant) for part in value.elts)
+    return isinstance(value, gast.ListComp)
 
 
 def _wrapped(func: Any, marker: str, start: tuple[int, int]) -> Any:
