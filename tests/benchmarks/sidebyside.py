@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.sidebyside [--libraries srcdiff,torch] [--workloads rnn,linreg] [--rounds 9]
 
-Each library runs in a process of its own, which waits while another one is timed. They take turns, round after round, so
-that what else the machine does meanwhile hits all of them. Losses and gradients of all libraries are compared.
+Each library runs in a process of its own, which waits while another one is timed. They take turns, round after round,
+so that what else the machine does meanwhile hits all of them. Losses and gradients of all libraries are compared.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def compare(
     """Timings of the libraries on one workload, in the order given.
 
     A round gives each library so many `seconds` and takes the median step; the fastest round counts, as the least
-    disturbed one. Or it gives so many `steps`, which may differ from round to round, and takes their mean; then medians of
-    rounds, and of ratios within a round, count.
+    disturbed one. Or it gives so many `steps`, which may differ from round to round, and takes their mean; then the
+    medians of rounds, and of ratios within a round, count.
     """
     workers = [Worker(library) for library in libraries]
     try:
