@@ -63,7 +63,7 @@ def functions_of_lists(x: Any) -> Any:
     squares = [v * v for v in x]
     parts = []
     for v in x:
-        parts.append(v * np.sum(squares))
+        parts.append(v * np.sum(squares))  # noqa: PERF401
     y = np.mean(squares) + np.max([x[0], x[1]]) + np.exp([x[0], x[1]])[0] + np.dot([x[0], x[1]], [x[1], 2.0])
     y = y + np.linalg.norm(parts) + np.sum(list(x), axis=0)
     return y + np.linalg.det([[x[0], x[1]], [x[2], 1.0]]) + np.sum(np.vstack([[x[0], x[1]], [x[2], x[0]]]) ** 2)
