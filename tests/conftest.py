@@ -7,7 +7,8 @@ import os
 os.environ.setdefault("SRCDIFF_VERIFY", "1")  # programs are verified after every pass
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots are drawn without a screen
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def pytorch(request: pytest.FixtureRequest) -> Callable[..., Any]:
         return answers.answer(file, f"{request.node.name} {count}", ask, digits)
 
     return answer
+
+
+@pytest.fixture
+def untraced() -> Iterator[None]:
+    """Without coverage's trace function, under which CPython neither specialises instructions nor is fast."""
+    tracing = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(tracing)
 
 
 @pytest.fixture

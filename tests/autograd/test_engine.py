@@ -232,6 +232,7 @@ def last_smaller_batch() -> Step:
     return step
 
 
+@pytest.mark.usefixtures("untraced")
 @pytest.mark.parametrize("make", [new_heads, jacobian_rows, varying_rows, metric_every_tenth, last_smaller_batch])
 def test_a_thousand_iterations_are_flat(make: Callable[[], Step]) -> None:
     grown, compiled = growth(make(), 1000)
@@ -239,6 +240,7 @@ def test_a_thousand_iterations_are_flat(make: Callable[[], Step]) -> None:
     assert grown < 4_000
 
 
+@pytest.mark.usefixtures("untraced")
 def test_ten_thousand_training_steps_are_flat() -> None:
     rng = np.random.default_rng(0)
     x, target = rng.normal(size=(8, 4)), rng.normal(size=(8, 1))
@@ -258,6 +260,7 @@ def test_ten_thousand_training_steps_are_flat() -> None:
     assert grown < 4_000
 
 
+@pytest.mark.usefixtures("untraced")
 def test_ten_thousand_calls_of_a_gradient_function_are_flat() -> None:
     f = sd.grad(lambda w, x: np.sum(np.tanh(x @ w) ** 2))
     w, x = rows(3)[0], rows(5)

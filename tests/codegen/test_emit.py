@@ -198,6 +198,7 @@ def test_memory_that_is_not_needed_is_given_back(all_are_large: None) -> None:
     check(program)
 
 
+@pytest.mark.usefixtures("untraced")
 def test_long_programs_compile_in_linear_time_and_in_parts() -> None:
     b = Builder()
     x = b.input(f64(2), "x")

@@ -346,6 +346,7 @@ def test_a_sum_of_any_length_is_printed() -> None:
     assert max(map(len, printed.splitlines())) <= 100
 
 
+@pytest.mark.usefixtures("untraced")
 def test_printing_is_cheap() -> None:
     tree = gast.parse("g_z = g_p * (p * (1 - p))\n" * 200)
     comments = {statement: Comments((Note("p = f(z)", "model.py:10"),), "f64[100]") for statement in tree.body}
