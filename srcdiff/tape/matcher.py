@@ -29,7 +29,8 @@ def make_matcher(
     """A matcher for this graph. `slots` are the values to return, `leaves` the numbers of the leaves to return.
 
     With `wanted`, what is wanted of this graph must be wanted of the other, at the same positions, and no more. Nodes
-    whose id is not in `needed` (None: all are) are checked, but neither read nor freed.
+    whose id is not in `needed` (None: all are) are checked, but neither read nor freed; those from which nothing flows
+    on are not freed.
     """
     number = {id(node): k for k, node in enumerate(nodes)}
     text = ["def match(roots, wanted, free):", " try:"]
@@ -88,7 +89,7 @@ def make_matcher(
                 _saved(text, site, k, by_node.get(k, ()), values)
             elif site.keeps:
                 text.append(f"  if n{k}.saved is None: return None")
-            if site.keeps:
+            if site.keeps and (needed is None or any(e is not None and id(_node(e)) in needed for e in node.inputs)):
                 freed.append(f"n{k}.saved = None")
     text.extend(f"  if {clash}: return None" for clash in _clashes(nodes, present))
     text.append("  if free:")
@@ -102,6 +103,10 @@ def make_matcher(
     text.append("  return None")
     exec(compile("\n".join(text), "<srcdiff matcher>", "exec"), namespace)
     return namespace.pop("match")  # type: ignore[no-any-return]
+
+
+def _node(edge: Edge) -> Any:
+    return edge[0] if type(edge) is tuple else edge
 
 
 def _clashes(nodes: Sequence[GradNode], present: Container[int]) -> Iterator[str]:

@@ -250,6 +250,20 @@ def test_parts_that_lead_to_nothing_wanted_are_neither_read_nor_freed() -> None:
     np.testing.assert_allclose(y.grad.numpy(), np.exp(1.0) * np.ones(3))
 
 
+def test_the_operation_that_made_a_wanted_value_is_not_freed() -> None:
+    def build() -> Any:
+        x = leaf()
+        h = np.exp(x)
+        return x, h, np.sum(h * h)
+
+    _, h, out = build()
+    executable = compiled([out], [h])
+    x, h, out = build()
+    assert matches(executable, [out], [h], free=True)
+    h.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(1.0) * np.ones(3))
+
+
 def test_the_same_array_may_or_may_not_be_passed_twice() -> None:
     """Constants are numbered per use: what one call happened to share says nothing about the next."""
 
