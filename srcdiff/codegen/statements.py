@@ -143,7 +143,10 @@ class _Partition:
                 members.append((here, before))
                 here = before
             terms = [x for member, before in members for x in member.operands if x is not before]
-            scatters = [x for x in terms if _scatters(x) and self.uses[x] == 1 and x not in self.outputs]
+            # a scatter that the sum broadcasts is a value of its own: it has other elements than the sum
+            scatters = [
+                x for x in terms if _scatters(x) and x.aval is top.aval and self.uses[x] == 1 and x not in self.outputs
+            ]
             long = len(members) >= LONG_SUM or weight[top] > MOST_OPERATORS
             if not members or not (scatters or _scatters(here) or long):
                 continue

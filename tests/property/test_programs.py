@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 
 import srcdiff as sd
 from tests.property.programs import Program, programs
@@ -73,7 +73,19 @@ def random_direction(args: Arrays, seed: int) -> Arrays:
     return [rng.normal(size=a.shape) for a in args]
 
 
+#: a part of a sum along an axis: what goes back to the part is broadcast along that axis, not added to it
+PART_OF_A_SUM = Program(
+    inputs=(((2, 3), "float64"), ((), "float64"), ((2, 3), "float64")),
+    steps=(
+        ("columns", 3, 1), ("matmul", 5, 5), ("rectified", 1, 3), ("column", 2, 0), ("exp", 4, 3), ("divide", 5, 5),
+        ("maximum", 3, 1), ("double", 5, 4), ("mean", 2, 0), ("matmul", 5, 5),
+    ),
+    seed=0,
+)  # fmt: skip
+
+
 @given(programs())
+@example(PART_OF_A_SUM)
 @settings(max_examples=120)
 def test_all_executors_agree(program: Program) -> None:
     args = program.data()
