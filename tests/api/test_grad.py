@@ -111,7 +111,7 @@ def test_the_name_of_a_leaf_inside_a_container() -> None:
         (lambda x: x * 2.0, r"returns a scalar, got shape \(3,\)"),
         (lambda x: None, "got None"),
         (lambda x: [x], "got a list"),
-        (lambda x: np.zeros(2), r"array of shape \(2,\)"),
+        (lambda x: np.zeros(2), r"shape \(2,\)"),
         (lambda x: np.sum(x) * 1j, "real scalar"),
         (lambda x: "text", "got a str"),
     ],
