@@ -19,6 +19,7 @@ from srcdiff.codegen.header import Header, docstring
 from srcdiff.codegen.idioms import adds_up, index_tree, number, written, zeros
 from srcdiff.codegen.namer import Namer
 from srcdiff.codegen.printer import Comments, Note, to_source
+from srcdiff.codegen.quick import reductions_as_methods
 from srcdiff.codegen.statements import LARGE, Statement, partition
 from srcdiff.codegen.template import call, constant, expression, name, store, subscript
 from srcdiff.core.program import Node, Program, Source
@@ -35,13 +36,20 @@ _UFUNCS = {
 }  # fmt: skip
 
 
-def emit(program: Program, doc: str | Header | None = None, plain: bool = False) -> str:
-    """The text of a function (after its parts, if it is long) that computes the program's outputs from its inputs."""
-    return _Function(program, plain).text(doc)
+def emit(program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False) -> str:
+    """The text of a function (after its parts, if it is long) that computes the program's outputs from its inputs.
+
+    With `quick` it is written for speed where there are several ways to say the same.
+    """
+    function = _Function(program, plain)
+    function.quick = quick and not plain
+    return function.text(doc)
 
 
 class _Function:
     """The state of one emission."""
+
+    quick = False
 
     def __init__(self, program: Program, plain: bool) -> None:
         self.program = program
@@ -70,6 +78,9 @@ class _Function:
             blocks.append(self._statement(statement, into, dead))
         results = [constant(None) if out is None else self._tree(out) for out in self.program.outputs]
         returned = gast.Return(gast.Tuple(results, gast.Load()))
+        if self.quick:
+            for line in (returned, *(line for block in blocks for line in block)):
+                reductions_as_methods(line)
         parts: list[str] = []
         if len(blocks) > LONGEST:
             parts, blocks = self._split(blocks, returned)

@@ -21,10 +21,10 @@ from srcdiff.index import Dynamic, Index, Slice, Truth, Window
 Env = dict[str, Any]
 
 #: keyword arguments left out where they have these values, and whose tuples of one axis are written as the axis
-DEFAULTS = {"axis": None, "keepdims": False, "ddof": 0}
+DEFAULTS = {"axis": None, "keepdims": False, "ddof": 0, "optimize": False}
 _WITH_DEFAULTS = frozenset({
     "np.sum", "np.mean", "np.prod", "np.max", "np.min", "np.any", "np.all", "np.var", "np.std", "np.argmax",
-    "np.argmin", "np.cumsum", "np.cumprod", "np.count_nonzero", "np.nansum", "np.linalg.norm",
+    "np.argmin", "np.cumsum", "np.cumprod", "np.count_nonzero", "np.nansum", "np.linalg.norm", "np.einsum",
 })  # fmt: skip
 _LOAD = gast.Load()
 

@@ -11,7 +11,7 @@ can be switched off by it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from srcdiff.core.builder import Builder, rebuild
@@ -30,9 +30,12 @@ _COMMUTATIVE = ("add", "mul")
 REWRITES: Final[tuple[Rewrite, ...]] = SHAPES + ARITHMETIC
 
 
-def simplify(program: Program, without: Collection[str] = ()) -> Program:
-    """The program in simplest form. `without` names rewrites that are left out, for hunting a bug; "factor" too."""
-    rules = _rules_by_primitive(rewrite for rewrite in REWRITES if rewrite.name not in without)
+def simplify(program: Program, without: Collection[str] = (), more: Sequence[Rewrite] = ()) -> Program:
+    """The program in simplest form. `without` names rewrites that are left out, for hunting a bug; "factor" too.
+
+    `more` are rewrites to be tried before those of `REWRITES`.
+    """
+    rules = _rules_by_primitive(rewrite for rewrite in (*more, *REWRITES) if rewrite.name not in without)
     builder = _Simplifier(rules)
     uses = Counter(operand for node in program.nodes() for operand in set(node.operands))
 

@@ -18,7 +18,7 @@ from srcdiff.ops.elementwise import mul
 from srcdiff.ops.families import broadcast_shapes, reduced_shape
 from srcdiff.ops.linalg import matmul
 from srcdiff.ops.structural import broadcast_to, cast, reshape, sum_to, swap
-from srcdiff.transform.identity import ELEMENTWISE, Rewrite, is_shared, made_by, rewrite
+from srcdiff.transform.identity import ELEMENTWISE, Rewrite, is_power_of_two, is_shared, made_by, rewrite
 
 Operands = tuple[Node, ...]
 Params = dict[str, Any]
@@ -46,6 +46,35 @@ def stretch(x: Node, shape: Shape) -> Node:
     if math.prod(x.shape) == math.prod(shape):
         return reshape(x, shape=shape)  # type: ignore[no-any-return]
     return broadcast_to(x, shape=shape)  # type: ignore[no-any-return]
+
+
+def plain_number(prim: Primitive, xs: Operands, params: Params) -> Any:
+    """f(broadcast(c), x) and f(c, x) of a number c with a dtype -> f(Python number, x), which has the same dtype."""
+    inner = tuple(map(_number_in, xs))
+    if all(a is b and not isinstance(a.literal, np.floating) for a, b in zip(inner, xs, strict=True)):
+        return None
+    shape = broadcast_shapes(*(x.shape for x in xs))
+    if all(x.is_literal for x in inner):
+        found = prim(*inner, **params)
+        return None if found.shape == shape else stretch(found, shape)
+    found = prim(*map(_shortest, inner), **params)
+    return found if found.shape == shape else stretch(found, shape)
+
+
+def _number_in(x: Node) -> Node:
+    """The number that an array has everywhere; else the operand itself."""
+    inner = x
+    while made_by(inner, "broadcast_to") or made_by(inner, "reshape"):
+        inner = inner.operands[0]
+    return inner if inner.is_literal else x
+
+
+def _shortest(x: Node) -> Any:
+    """For a finite number with a dtype the shortest Python number that rounds to it."""
+    value = x.literal
+    if not isinstance(value, np.floating) or not np.isfinite(value):
+        return x
+    return float(value) if is_power_of_two(float(value)) else float(str(value))
 
 
 def broadcast_late(prim: Primitive, xs: Operands, params: Params) -> Node | None:
@@ -161,6 +190,7 @@ def vector_product(prim: Primitive, xs: Operands, params: Params) -> Node | None
 
 
 SHAPES: Final[tuple[Rewrite, ...]] = (
+    rewrite(plain_number, ELEMENTWISE),
     rewrite(broadcast_late, ELEMENTWISE),
     rewrite(reshape_late, ELEMENTWISE),
     rewrite(cast_before_broadcast, "cast"),

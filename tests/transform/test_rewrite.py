@@ -20,6 +20,9 @@ F8 = np.dtype(np.float64)
 
 #: rewrite -> what is built of x f64[2,3], y f64[2,3], v f64[3], t and s f64[], and what remains of it
 EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
+    "plain_number": (
+        lambda x, y, v, t, s: x * P["broadcast_to"](x.builder.literal(np.float64(0.3)), shape=(2, 3)), "mul(x, 0.3)"
+    ),
     "broadcast_late": (lambda x, y, v, t, s: x * P["broadcast_to"](t, shape=(2, 3)), "mul(x, t)"),
     "reshape_late": (
         lambda x, y, v, t, s: P["reshape"](x * 2.0, shape=(3, 2)) * 0.5, "reshape(x, shape=(3, 2))"
