@@ -8,7 +8,7 @@ import numpy as np
 
 from srcdiff.functions.dispatch import implements, no_value, operand, refuse, values_of
 from srcdiff.functions.reductions import as_array, canonical, flag, masked, max_, mean, min_, prod, size
-from srcdiff.functions.statistics import grouped, in_order, std, var, virtual_index, weighed
+from srcdiff.functions.statistics import check_quantiles, grouped, in_order, std, var, virtual_index, weighed
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import reductions as r
 from srcdiff.ops.structural import reshape, transpose
@@ -115,6 +115,7 @@ def nanquantile(
     refuse("np.nanquantile", weights=weights)
     x, q = as_array(a), as_array(q)
     x = x if x.dtype.kind in "f" else as_array(x, np.float64)
+    check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     ordered = in_order(rows)  # NaN comes last
     count = np.sum(~np.isnan(values_of(rows)), axis=-1, keepdims=True)

@@ -142,11 +142,15 @@ def _axis(x: Any, axis: Any) -> tuple[Any, int]:
     return x, normalize_axes(operator.index(axis), x.ndim)[0]
 
 
+def _no_fields(order: Any) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
 @implements(np.sort)
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """np.sort; elements that tie keep their order."""
-    if order is not None:
-        raise TypeError("sort() of numbers has no fields to order by")
+    _no_fields(order)
     x, axis = _axis(as_array(a), axis)
     return s.permute_along(x, s.argsort(x, axis=axis), axis=axis)
 
@@ -154,8 +158,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 @implements(np.argsort, method="argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """np.argsort, always a stable one."""
-    if order is not None:
-        raise TypeError("argsort() of numbers has no fields to order by")
+    _no_fields(order)
     x, axis = _axis(as_array(a), axis)
     return s.argsort(x, axis=axis)
 
@@ -164,14 +167,13 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """np.partition."""
     x, axis = _axis(as_array(a), axis)
-    return s.permute_along(x, argpartition(x, kth, axis), axis=axis)
+    return s.permute_along(x, argpartition(x, kth, axis, order=order), axis=axis)
 
 
 @implements(np.argpartition, method="argpartition")
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """np.argpartition."""
-    if order is not None:
-        raise TypeError("partition of numbers has no fields to order by")
+    _no_fields(order)
     x, axis = _axis(as_array(a), axis)
     kth = tuple(map(int, kth)) if np.ndim(kth) else int(kth)
     return s.argpartition(x, kth=kth, axis=axis)

@@ -146,6 +146,13 @@ def median(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: An
     return reshape(out, shape=shape) if keepdims else out
 
 
+def check_quantiles(q: Any) -> None:
+    """Raises ValueError if one is not from 0 to 1."""
+    points = values_of(q)
+    if not np.all((points >= 0) & (points <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+
+
 @implements(np.quantile)
 def quantile(
     a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = False, *,
@@ -155,9 +162,7 @@ def quantile(
     refuse("np.quantile", weights=weights)
     x, q = as_array(a), as_array(q)
     x = x if x.dtype.kind in "f" else cast(x, dtype=np.dtype(float))
-    points = values_of(q)
-    if not np.all((points >= 0) & (points <= 1)):
-        raise ValueError("Quantiles must be in the range [0, 1]")
+    check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     n = rows.shape[-1]
     ordered = in_order(rows)
