@@ -68,7 +68,7 @@ class Entry:
                 raise
             outs = self.run(*values, *self.constants)
         count = len(self.finishers)
-        for out, expected in zip(outs[1 + count :], self.outcomes, strict=True):
+        for out, expected in zip(outs[1 + count :], self.outcomes, strict=False):
             if bool(out) is not expected:
                 return None
         found = []

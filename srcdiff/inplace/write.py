@@ -144,7 +144,7 @@ def _fresh(target: TensorBase, result: Any, label: str) -> Any:
     """`result` as a Tensor of the target's shape and dtype, with a node of its own."""
     array = target._value
     copied = label == COPY
-    constant = not isinstance(result, TensorBase) or result._edge is None
+    constant = not isinstance(result, TensorBase) or (result._edge is None and modes.recorder is None)
     if constant or (copied and target._edge is not None and not target._traced):
         # nothing of the old value remains, but as in PyTorch what it depended on still gets its zero gradient
         made = note(_index_set, (target, result if not constant else _constant(result)), {"index": WHOLE}, array)

@@ -44,6 +44,14 @@ _CREATION = """
     zeros ones full eye identity arange linspace empty zeros_like ones_like full_like empty_like array float32 float64
     int32 int64 intp bool_ newaxis pi e inf nan kind name itemsize
 """
+_MORE = """
+    any all take take_along_axis median quantile percentile argsort count_nonzero isclose allclose array_equal select
+    interp searchsorted digitize nonzero flatnonzero round around fix meshgrid indices block broadcast_arrays logspace
+    geomspace vander convolve correlate polyval nanmax nanmin nanmean cov corrcoef matrix_power multi_dot vecdot isscalar
+    result_type clip rollaxis delete compress tri unique bincount lexsort triu_indices tril_indices diag_indices diagflat
+    bitwise_and bitwise_or bitwise_xor invert cumulative_sum gradient cond matrix_rank lstsq eigvals eig uint8 int8 int16
+    float16 complex128 complex64 asarray asanyarray ascontiguousarray conjugate item tolist
+"""
 _TRANSFORMS = "grad value_and_grad"
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
 _CHANGES = "append extend insert pop reverse setdefault update clear remove add popitem sort"
@@ -51,7 +59,7 @@ _CONTAINERS = f"items keys values index count get {_CHANGES}"
 
 MUTATORS: Final = frozenset([*_CHANGES.split(), "fill"])
 ATTRIBUTES: Final = frozenset(
-    " ".join((_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS)).split()
+    " ".join((_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _MORE, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS)).split()
 ) - {"sort"}
 BUILTINS: Final = frozenset(
     """range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow

@@ -236,10 +236,14 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], findings: Findings) -> None:
     if code.co_flags & 0x380:  # coroutines, asynchronous generators
         raise RefusedError(f"{where(code, 0)}: {code.co_name} is asynchronous")
+    before: Any = None
     for instruction in dis.get_instructions(code):
         name = instruction.opname
         here = instruction.offset
-        if name not in INSTRUCTIONS or (name == "CALL_INTRINSIC_1" and instruction.arg not in INTRINSICS):
+        listed = name in INSTRUCTIONS and (name != "CALL_INTRINSIC_1" or instruction.arg in INTRINSICS)
+        listed = listed or (name == "IS_OP" and not instruction.is_jump_target and _is_singleton(before))
+        before = instruction
+        if not listed:
             raise RefusedError(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
         if name == "STORE_DEREF" and instruction.argval in outer:
             raise RefusedError(f"{where(code, here)}: {code.co_name} writes the outer variable {instruction.argval}")
@@ -249,6 +253,11 @@ def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], find
             findings.attributes.append((code, here, instruction.argval))
         elif name == "LOAD_GLOBAL":
             _global(code, here, instruction.argval, namespace, findings)
+
+
+def _is_singleton(instruction: Any) -> bool:
+    """Whether an instruction loads a constant whose identity is its value."""
+    return instruction is not None and instruction.opname == "LOAD_CONST" and instruction.argval in (None, True, False)
 
 
 def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], findings: Findings) -> None:

@@ -7,6 +7,7 @@ call stays an ordinary traced call, and what is noted is thrown away if anything
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -38,6 +39,8 @@ class Recorder:
         #: values whose truth decided what the call did, and the truth
         self.branches: list[tuple[Node, bool]] = []
         self.failed: str | None = None
+        #: operations that may warn or raise
+        self.done: list[Node] = []
         self._arguments: list[Any] = []
         #: id of an array or NumPy scalar -> it, and the node of its value
         self._by_value: dict[int, tuple[Any, Node]] = {}
@@ -72,11 +75,29 @@ class Recorder:
             made = self.builder.opaque(prim, nodes, params, avals, origin.target)
             for k, part in enumerate(out):
                 self._mark(part, item(made, k))
+            self.done.append(out[0]._node)
             return
         value = out._value
         self._mark(out, self.builder.opaque(prim, nodes, params, aval(value.shape, value.dtype), origin.target))
+        if not prim.view:
+            self.done.append(out._node)
         if not modes.grad and out._value.dtype.kind in "fc" and prim.vjps is not None:
             self.fail("it computes in no_grad mode")
+
+    def unused(self, outputs: Sequence[Node]) -> list[Node]:
+        """Operations that were done for nothing, as far as `outputs` show; what they raise or warn of must be heard."""
+        needed: set[Node] = set()
+        found = []
+        for node in (*outputs, *reversed(self.done)):
+            if node not in needed and node not in outputs:
+                found.append(node)
+            waiting = [node]
+            while waiting:
+                one = waiting.pop()
+                if one not in needed:
+                    needed.add(one)
+                    waiting.extend(one.operands)
+        return found
 
     def same(self, tensor: Any, other: Any) -> None:
         """`tensor` is a new Tensor for the value of `other`."""

@@ -7,7 +7,10 @@ numbers written into the program, `t` is one number computed at run time, `x` an
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
+
+import numpy as np
 
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node
@@ -78,8 +81,9 @@ def signs_outward(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     x, y = xs
     if not is_inexact(x, y):
         return None
-    for this, other in ((x, y), (y, x)):
-        if made_by(this, "neg") and not is_small(this, other):
+    size = math.prod(np.broadcast_shapes(x.aval.shape, y.aval.shape))
+    for this in xs:
+        if made_by(this, "neg") and (this.is_literal or 4 * this.aval.size > size):  # or `negated_factor` undoes it
             bare = this.operands[0]
             return neg(prim(bare, y) if this is x else prim(x, bare))  # type: ignore[no-any-return]
     return None
