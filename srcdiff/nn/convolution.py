@@ -64,9 +64,16 @@ class _Conv(Module):
         """(samples, in_channels, *spatial) -> (samples, out_channels, *windows); samples may be missing."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            sides = [side for p in reversed(each(padding, self._axes)) for side in (p, p)]
-            input, padding = F.pad(input, sides, mode=self.padding_mode), 0
+            input, padding = F.pad(input, self._sides(), mode=self.padding_mode), 0
         return type(self)._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def _sides(self) -> list[int]:
+        """What is added before and after each spatial axis, the last axis first."""
+        if self.padding == "same":
+            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            return [side for n in reversed(total) for side in (n // 2, n - n // 2)]
+        before = each(0 if self.padding == "valid" else self.padding, self._axes)
+        return [side for n in reversed(before) for side in (n, n)]
 
     def extra_repr(self) -> str:
         """The sizes, and options that are not as usual."""
@@ -225,6 +232,13 @@ class AvgPool1d(_AvgPool):
     """Over one spatial axis."""
 
     _function = staticmethod(F.avg_pool1d)
+
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
+        size, step, rim = (each(n, 1) for n in (kernel_size, kernel_size if stride is None else stride, padding))
+        super().__init__(size, step, rim, ceil_mode, count_include_pad)
 
 
 class AvgPool2d(_AvgPool):

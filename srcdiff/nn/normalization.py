@@ -36,7 +36,6 @@ class LayerNorm(Module):
         self.normalized_shape = shape
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._has_bias = bias
         self.register_parameter("weight", Parameter(np.ones(shape, _dtype(dtype))) if elementwise_affine else None)
         given = elementwise_affine and bias
         self.register_parameter("bias", Parameter(np.zeros(shape, _dtype(dtype))) if given else None)
@@ -56,7 +55,7 @@ class LayerNorm(Module):
         """The options."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self._has_bias}"
+            f"bias={self.bias is not None}"
         )
 
 
@@ -102,7 +101,6 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._has_bias = bias
         self.register_parameter("weight", Parameter(np.ones(num_channels, _dtype(dtype))) if affine else None)
         self.register_parameter("bias", Parameter(np.zeros(num_channels, _dtype(dtype))) if affine and bias else None)
 
@@ -112,7 +110,8 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         """The options."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self._has_bias}"
+        sizes = f"{self.num_groups}, {self.num_channels}"
+        return f"{sizes}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class _BatchNorm(Module):
@@ -137,7 +136,6 @@ class _BatchNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self._has_bias = bias
         kind = _dtype(dtype)
         self.register_parameter("weight", Parameter(np.ones(num_features, kind)) if affine else None)
         self.register_parameter("bias", Parameter(np.zeros(num_features, kind)) if affine and bias else None)
@@ -180,7 +178,7 @@ class _BatchNorm(Module):
         """The options."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self._has_bias}, "
+            f"bias={self.bias is not None}, "
             f"track_running_stats={self.track_running_stats}"
         )
 
