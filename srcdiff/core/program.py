@@ -14,7 +14,6 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from srcdiff.aval import Aval
 from srcdiff.core.primitive import Operand, Primitive
 
 
@@ -166,8 +165,3 @@ def format_program(program: Program) -> str:
 
 def _show(value: Any) -> str:
     return str(value) if not callable(value) else getattr(value, "__name__", repr(value))
-
-
-def same_aval(a: Aval, b: Aval) -> bool:
-    """Whether two avals are the same type, weakness included."""
-    return a is b

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.aval import Aval, aval, aval_of
+from srcdiff.aval import Aval, aval
 from srcdiff.core.primitive import REGISTRY, InferRule, Primitive, Saves, VjpRule
 from srcdiff.errors import ShapeError
 
@@ -199,20 +199,5 @@ def infer_reduction(name: str) -> InferRule:
     def infer(x: Aval, *rest: Aval, axis: Any = None, keepdims: bool = False, **params: Any) -> Aval:
         probe = {"axis": None, "keepdims": False, **params}
         return aval(reduced_shape(x.shape, axis, keepdims), result_dtype(name, (x, *rest), probe))
-
-    return infer
-
-
-def infer_by_evaluation(name: str) -> InferRule:
-    """Evaluate on ones of the full shape: exact and simple, for operations whose operands are small."""
-
-    def infer(*avals: Aval, **params: Any) -> Any:
-
-        values = [a.weak(1) if a.weak is not None else np.ones(a.shape, a.dtype) for a in avals]
-        with np.errstate(all="ignore"):
-            out = REGISTRY[name].eval(*values, **params)
-        if isinstance(out, tuple):
-            return tuple(aval_of(np.asarray(o)) for o in out)
-        return aval_of(np.asarray(out))
 
     return infer
