@@ -1,0 +1,44 @@
+"""Scattering rows adds up what `np.add.at` adds up, in its order unless a row is meant very often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcdiff import runtime
+
+
+def added(value: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    out = np.zeros(shape, value.dtype)
+    np.add.at(out, index, value)
+    return out
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("places", [(100,), (20, 10)])
+@pytest.mark.parametrize("rows", [500, 70_000])
+def test_rows_are_added_in_their_order(rows: int, places: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    index = rng.integers(-rows, rows, places)
+    index.flat[:7] = 3
+    value = rng.standard_normal((*places, 4, 3)).astype(dtype)
+    got = runtime.scatter(value, index, (rows, 4, 3), False)
+    assert got.dtype == value.dtype
+    np.testing.assert_array_equal(got, added(value, index, (rows, 4, 3)))
+
+
+def test_a_row_that_is_meant_often_is_added_up_to_rounding() -> None:
+    rng = np.random.default_rng(2)
+    index = rng.integers(0, 3, 1000)
+    value = rng.standard_normal((1000, 5))
+    np.testing.assert_allclose(
+        runtime.scatter(value, index, (4, 5), False), added(value, index, (4, 5)), rtol=1e-13, atol=1e-13
+    )
+
+
+def test_values_that_are_broadcast_can_be_scattered() -> None:
+    index = np.arange(100) % 7
+    value = np.broadcast_to(np.arange(6.0), (100, 6))
+    np.testing.assert_array_equal(runtime.scatter(value, index, (9, 6), False), added(value, index, (9, 6)))
