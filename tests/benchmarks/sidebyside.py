@@ -69,7 +69,7 @@ class Worker:
 
 
 def compare(
-    workload: str, libraries: Sequence[str], rounds: int = 15, seconds: float = 0.1, steps: int | None = None
+    workload: str, libraries: Sequence[str], rounds: int = 50, seconds: float = 0.03, steps: int | None = None
 ) -> list[Timing]:
     """Timings of the libraries on one workload, in the order given.
 
@@ -137,8 +137,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--libraries", default=",".join(LIBRARIES))
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=0.1)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=0.03)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     libraries = [each for each in options.libraries.split(",") if installed(each)]
