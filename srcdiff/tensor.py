@@ -27,8 +27,11 @@ from srcdiff.printing import format_tensor
 from srcdiff.size import Size
 from srcdiff.subscript import subscript
 from srcdiff.tape import record
+from srcdiff.tape.again import ONCE, call_key, learn, repeat
 from srcdiff.tape.modes import modes
+from srcdiff.tape.node import next_seq
 from srcdiff.tape.record import binary, record1, record2, reflected, unary
+from srcdiff.tape.site import Site, tables
 from srcdiff.tape.value import TensorBase
 from srcdiff.torch_methods import TorchMethods
 
@@ -104,8 +107,30 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if modes.place is not None:
             return call_function(func, args, kwargs)
-        modes.place = _getframe(1)  # spares every primitive inside the search for the user's frame
+        frame = _getframe(1)
+        table = tables.get(id(frame.f_code)) if modes.recording == 1 else None
+        key = known = None
+        if table is not None:
+            tensors: list[Any] = []
+            key = call_key(frame.f_lasti, func, args, kwargs, tensors)
+            if key is not None:
+                known = table.calls.get(key)
+                if type(known) is Site:
+                    try:
+                        return repeat(known, tensors)
+                    except (TypeError, ValueError):
+                        pass  # the long way says what is wrong
+        modes.place = frame  # spares every primitive inside the search for the user's frame
         try:
+            if known is ONCE:
+                before = next_seq()
+                result = call_function(func, args, kwargs)
+                table.calls[key] = learn(result, tensors, before)  # type: ignore[union-attr]
+                return result
+            if known is None and key is not None:
+                if len(table.calls) > 8_192:  # type: ignore[union-attr]
+                    table.calls.clear()  # type: ignore[union-attr]
+                table.calls[key] = ONCE  # type: ignore[union-attr]
             return call_function(func, args, kwargs)
         finally:
             modes.place = None

@@ -25,8 +25,10 @@ def make_matcher(
     slots: Sequence[Slot],
     leaves: Sequence[int],
     needed: Any,
+    groups: Sequence[int | tuple[int, ...]] | None = None,
 ) -> Matcher:
-    """A matcher for this graph. `slots` are the values to return, `leaves` the numbers of the leaves to return.
+    """A matcher for this graph. `slots` are the values to return, `leaves` the numbers of the leaves to return; with
+    `groups`, the values are returned as these say: by their number, or several as a tuple.
 
     With `wanted`, what is wanted of this graph must be wanted of the other, at the same positions, and no more. Nodes
     whose id is not in `needed` (None: all are) are checked, but neither read nor freed; those from which nothing flows
@@ -97,7 +99,9 @@ def make_matcher(
     if not freed:
         text.append("   pass")
     listed = "".join(f"n{k}, " for k in leaves)
-    collected = "".join(f"{values[slot]}, " for slot in slots)
+    found = [values[slot] for slot in slots]
+    given = groups if groups is not None else range(len(found))
+    collected = "".join(f"{found[g]}, " if type(g) is int else f"({', '.join(found[k] for k in g)}), " for g in given)  # type: ignore[union-attr]
     text.append(f"  return ({listed}), ({collected})")
     text.append(" except (AttributeError, TypeError, ValueError, IndexError):")
     text.append("  return None")

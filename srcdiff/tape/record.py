@@ -217,7 +217,11 @@ def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
 
 
 def watched(
-    function: Callable[..., Any], prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], args: tuple[Any, ...]
+    function: Callable[..., Any],
+    prim: Primitive,
+    operands: tuple[Any, ...],
+    params: dict[str, Any],
+    args: tuple[Any, ...],
 ) -> Any:
     """An operation done as always, `function(*args)`, and told to the recorder."""
     recorder = modes.recorder
@@ -337,7 +341,12 @@ def record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], f
             values.append(o)
     try:
         value = prim.eval(*values, **params)
-        if prim.view and isinstance(value, np.generic) and isinstance(operands[0], TensorBase) and not operands[0]._traced:
+        if (
+            prim.view
+            and isinstance(value, np.generic)
+            and isinstance(operands[0], TensorBase)
+            and not operands[0]._traced
+        ):
             value = scalar_view(operands[0], prim, tuple(values[1:]), params, value)
     except (TypeError, ValueError) as error:
         raise explain(error, prim, operands) from error
@@ -379,9 +388,7 @@ def _wrap_plain(prim: Primitive, operands: tuple[Any, ...], params: dict[str, An
     return out
 
 
-def _record(
-    prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, frame: Any
-) -> Any:
+def _record(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], value: Any, frame: Any) -> Any:
     table = tables.get(id(frame.f_code))
     if table is None:
         table, frame = find_place(frame)
@@ -478,7 +485,6 @@ def describe(x: Any) -> str:
     return str(aval_of(x)) if isinstance(x, (np.ndarray, np.generic)) else repr(x)[:40]
 
 
-
 def new_site(
     table: Table,
     key: Any,
@@ -557,6 +563,11 @@ def make_view(out: Any, prim: Primitive, operands: tuple[Any, ...], params: dict
         _link(part, x, (REGISTRY["getitem"], (), {"index": index}), prim.label)
 
 
+def link(out: Any, x: Any, step: tuple[Primitive, tuple[Any, ...], dict[str, Any]]) -> None:
+    """Note that `out` was made from x by a view operation, if they share memory."""
+    _link(out, x, step, "")
+
+
 def _link(out: Any, x: Any, step: tuple[Primitive, tuple[Any, ...], dict[str, Any]], multi: str) -> None:
     if x._inference:
         out._inference = True
@@ -627,7 +638,6 @@ def forbidden_view(view: View, modified: str) -> str:
 
 
 value_module._regenerate[:] = [regenerate]
-
 
 
 __all__ = ["Edge", "GradNode", "InputNode", "Operand", "Packed", "binary", "plain", "record", "unary"]

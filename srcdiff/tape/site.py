@@ -62,9 +62,8 @@ class Site:
             self.out_type = out_aval.types[3 if traced else 1]
         self.code = ref(place[0]) if place else None
         self.lasti = place[1] if place else -1
-        self.save_list = save_list(prim, kinds, needs)
-        #: whether a backward pass frees something here, so that a second one must fail
-        self.keeps = _keeps(prim, kinds, needs, self.save_list)
+        #: `keeps`: whether a backward pass frees something here, so that a second one must fail
+        self.save_list, self.keeps = _saving(prim, kinds, needs)
         # for the hot paths of one and two operands: bit 0 saves x, bit 1 saves y, bit 2 saves the result
         self.save_code = sum(4 if k == OUT else 1 << k for k in self.save_list)
         self.label = prim.label_of(params) if prim.label_of is not None else prim.label
@@ -89,6 +88,21 @@ class Site:
 
     def __repr__(self) -> str:
         return f"<site {self.prim.name} {', '.join(map(str, self.avals))} -> {self.out_aval}>"
+
+
+_savings: dict[Any, tuple[tuple[int, ...], bool]] = {}
+
+
+def _saving(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...]) -> tuple[tuple[int, ...], bool]:
+    """`save_list` and `_keeps`, which depend on the operands' kinds alone."""
+    key = (prim, kinds, needs)
+    found = _savings.get(key)
+    if found is None:
+        saved = save_list(prim, kinds, needs)
+        found = _savings[key] = (saved, _keeps(prim, kinds, needs, saved))
+        if len(_savings) > 4_096:
+            _savings.clear()
+    return found
 
 
 def save_list(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...]) -> tuple[int, ...]:
@@ -116,12 +130,14 @@ def _keeps(prim: Primitive, kinds: tuple[str, ...], needs: tuple[bool, ...], sav
 class Table(dict[Any, Site]):
     """The sites of one code object, and how many different literals each of its places has seen."""
 
-    __slots__ = ("_starts", "code", "literals")
+    __slots__ = ("_starts", "calls", "code", "literals")
 
     def __init__(self, code: CodeType) -> None:
         super().__init__()
         self._starts: dict[int, int] = {}
         self.literals: dict[Any, set[Any]] = {}
+        #: calls of NumPy functions at this code's places, and the sites they led to (see `again`)
+        self.calls: dict[Any, Any] = {}
         key = id(code)
 
         def forget(_: Any, key: int = key, tables: dict[int, Table] = tables) -> None:
