@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.runtime_arena import Arena  # noqa: F401
 from srcdiff.runtime_arrays import (  # noqa: F401
     diagonal_scatter,
     index_add,

@@ -15,6 +15,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from srcdiff.codegen.arena import buffered, declaration, giving, taking
 from srcdiff.codegen.header import Header, docstring
 from srcdiff.codegen.idioms import adds_up, index_tree, number, written, zeros
 from srcdiff.codegen.namer import Namer
@@ -60,6 +61,9 @@ class _Function:
         self.comments: dict[Any, Comments] = {}
         self.statements = partition(program, buffers=not plain)
         self.plain = plain
+        #: for each value that lives in a buffer kept from call to call, the first one that does; and the names of these
+        self.buffers: dict[Node, Node] = {}
+        self.buffer_names: dict[Node, str] = {}
         for node in program.inputs:
             self.names[node] = self.namer.take(node.name or "x")
         items: dict[Node, list[Node]] = {}
@@ -72,6 +76,8 @@ class _Function:
     # --------------------------------------------------------------------------------------------------- the function
 
     def text(self, doc: str | Header | None) -> str:
+        if self.quick:
+            self.statements = partition(self.program, products=True)
         plan = self._plan()
         blocks: list[list[Any]] = []
         for statement, into, dead in zip(self.statements, plan.into, plan.deleted, strict=True):
@@ -85,6 +91,8 @@ class _Function:
         if len(blocks) > LONGEST:
             parts, blocks = self._split(blocks, returned)
         body = [line for block in blocks for line in block] + [returned]
+        if self.buffers:
+            parts.insert(0, self._lend(body))
         if doc:
             text = doc if isinstance(doc, str) else docstring(doc, self.program, self.names)
             body.insert(0, gast.Expr(gast.Constant(text, None)))
@@ -134,12 +142,17 @@ class _Function:
             lines = [gast.Assign([store(label)], zeros(node), None), self._placed(node, label, first=True)]
         else:
             tree = self._tree(node)
-            if into is not None:
+            if node in self.buffers and into is None:
+                buffer = self.buffer_names[self.buffers[node]]
+                tree = _with_out(tree, buffer)
+                remark += f", in {buffer}"
+            elif into is not None:
                 tree = _with_out(tree, self.names[into])
                 remark += f", reuses {self.names[into]}"
             label = self.names[node] = self.namer.take(statement.label)
             lines = [gast.Assign([store(label)], tree, None)]
         self.comments[lines[0]] = Comments(self._heading(node.source), remark)
+        dead = tuple(each for each in dead if each not in self.buffers)
         if dead:
             names = dict.fromkeys(self.names[each] for each in dead)
             lines.append(gast.Delete([gast.Name(each, gast.Del(), None, None) for each in names]))
@@ -210,7 +223,21 @@ class _Function:
         if self.plain or not large:
             return Plan((None,) * count, ((),) * count)
         defined = {statement.node for statement in self.statements}
-        return schedule([self._step(each, defined) for each in self.statements], self._kept(), LARGE)
+        steps = [self._step(each, defined) for each in self.statements]
+        plan = schedule(steps, self._kept(), LARGE)
+        if self.quick and count <= LONGEST:
+            able = [s.defines for s in steps if s.writable or (s.fresh and s.defines.prim.name == "matmul")]  # type: ignore[union-attr]
+            self.buffers = buffered(steps, plan, self._kept(), able, LARGE)
+            for first in dict.fromkeys(self.buffers.values()):
+                self.buffer_names[first] = self.namer.take(f"buffer_{len(self.buffer_names) + 1}")
+        return plan
+
+    def _lend(self, body: list[Any]) -> str:
+        """Let a function take its buffers first and give them back in the end; the text that makes them."""
+        arena, lent = self.namer.take("buffers"), self.namer.take("lent")
+        body.insert(0, taking(arena, lent, list(self.buffer_names.values())))
+        body.insert(-1, giving(arena, lent))
+        return to_source(declaration(arena, list(self.buffer_names)))
 
     def _kept(self) -> list[Node]:
         return [out for out in self.program.outputs if out is not None]

@@ -80,9 +80,10 @@ def _shape(prim: Primitive) -> _Shape:
 class _Partition:
     """The state of one pass over a program."""
 
-    def __init__(self, program: Program, buffers: bool) -> None:
+    def __init__(self, program: Program, buffers: bool, products: bool) -> None:
         self.nodes = program.nodes()
         self.buffers = buffers
+        self.products = products
         self.uses: dict[Node, int] = {}
         for node in self.nodes:
             for operand in node.operands:
@@ -111,7 +112,8 @@ class _Partition:
             return True
         if node in self.outputs or prim.multi or node.name is not None or prim.name == "scatter":
             return True
-        if self.buffers and prim.elementwise and node.aval.nbytes >= LARGE:
+        placed = prim.elementwise or (self.products and prim.name == "matmul")
+        if self.buffers and placed and node.aval.nbytes >= LARGE:
             return True
         if self.uses[node] == 2 and self._restated(node):
             return False
@@ -251,8 +253,8 @@ def _scatters(node: Node) -> bool:
     return node.prim is not None and node.prim.name == "scatter"
 
 
-def partition(program: Program, buffers: bool = True) -> list[Statement]:
+def partition(program: Program, buffers: bool = True, products: bool = False) -> list[Statement]:
     """The statements of a program in order. With `buffers`, each operation on a large array gets its own, so that
-    it can write into memory that is free again."""
-    made = _Partition(program, buffers)
+    it can write into memory that is free again; with `products` each large product of matrices as well."""
+    made = _Partition(program, buffers, products)
     return made.run()

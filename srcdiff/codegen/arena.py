@@ -1,0 +1,52 @@
+"""Which values of a step live in buffers that are kept from call to call.
+
+Guarantees: a buffer holds only values that nothing outside the step can see: no output lives in it, nor a view of it.
+Two values that live in one buffer are those that `schedule` lets share memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import gast
+
+from srcdiff.codegen.template import call, constant, name, store
+from srcdiff.core.program import Node
+from srcdiff.transform.schedule import Plan, Step
+
+
+def buffered(
+    steps: Sequence[Step], plan: Plan, outputs: Collection[Node], able: Collection[Node], smallest: int
+) -> dict[Node, Node]:
+    """For each value that lives in a buffer, the first one that does. `able` are those that can be written there."""
+    place: dict[Node, Node] = {}
+    root: dict[Node, Node] = {}
+    for step, into in zip(steps, plan.into, strict=True):
+        base = step.memory
+        root[step.defines] = step.defines if base is step.defines else root.get(base, base)
+        if step.fresh:
+            place[step.defines] = step.defines if into is None else place[into]
+    seen = {place.get(here, here) for here in (root.get(out, out) for out in outputs)}
+    return {
+        value: first
+        for value, first in place.items()
+        if first in able and first.aval.nbytes >= smallest and first not in seen
+    }
+
+
+def declaration(arena: str, firsts: Sequence[Node]) -> Any:
+    """`buffers = rt.Arena(((1000, 10), np.float64), ...)`, one for each buffer."""
+    types = [gast.Tuple([constant(node.shape), constant(node.dtype)], gast.Load()) for node in firsts]
+    return gast.Assign([store(arena)], call("rt.Arena", *types), None)
+
+
+def taking(arena: str, lent: str, labels: Sequence[str]) -> Any:
+    """`buffer_1, buffer_2 = lent = buffers.take()`."""
+    names = gast.Tuple([store(label) for label in labels], gast.Store())
+    return gast.Assign([names, store(lent)], call(f"{arena}.take"), None)
+
+
+def giving(arena: str, lent: str) -> Any:
+    """`buffers.give(lent)`."""
+    return gast.Expr(call(f"{arena}.give", name(lent)))

@@ -1,0 +1,119 @@
+"""Buffers that are kept from call to call: what a call gave is left alone by the next one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from srcdiff import runtime
+from srcdiff.codegen.emit import emit
+from srcdiff.codegen.loader import load
+from srcdiff.core.builder import Builder, interpret
+from srcdiff.core.program import Node, Program
+from tests.transform.programs import P, f64, total
+
+ROWS = 200  # of a matrix of ROWS x ROWS, large enough for buffers
+
+
+def loaded(program: Program) -> Any:
+    text = emit(program, quick=True)
+    return load(text, program.name, "step", {"np": np, "rt": runtime}), text
+
+
+def chain() -> Program:
+    b = Builder()
+    x, y = b.input(f64(ROWS, ROWS), "x"), b.input(f64(ROWS, ROWS), "y")
+    product = x @ y
+    wave = P["tanh"](product)
+    outputs = (wave * x, P["transpose"](wave * y, axes=(1, 0)), total(wave))
+    return Program("step", (x, y), outputs)
+
+
+def values(seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((ROWS, ROWS)), rng.standard_normal((ROWS, ROWS))
+
+
+def test_the_text_says_where_values_live() -> None:
+    text = loaded(chain())[1]
+    assert text.startswith("buffers = rt.Arena(((200, 200), np.float64))\n\n\ndef step(x, y):\n")
+    assert "    buffer_1, = lent = buffers.take()\n" in text
+    assert "np.matmul(x, y, out=buffer_1)" in text
+    assert text.endswith("    buffers.give(lent)\n    return product_2, turned, total\n")
+    assert "buffer" not in emit(chain(), plain=True)
+
+
+def test_what_a_call_gave_is_not_touched_by_the_next() -> None:
+    step, _ = loaded(chain())
+    first = step(*values(1))
+    copies = [np.array(out) for out in first]
+    second = step(*values(2))
+    for out, copy in zip(first, copies, strict=True):
+        np.testing.assert_array_equal(out, copy)
+    for a in first[:2]:
+        assert not any(np.shares_memory(a, b) for b in second[:2])
+
+
+def test_calls_in_several_threads_do_not_meet() -> None:
+    step, _ = loaded(chain())
+    wanted = [interpret(chain(), values(k)) for k in range(4)]
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        for _ in range(10):
+            got = step(*values(k))
+            if not all(np.allclose(a, b) for a, b in zip(got, wanted[k], strict=True)):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_one_set_of_buffers_is_kept() -> None:
+    arena = runtime.Arena(((3,), np.float32))
+    first, second = arena.take(), arena.take()
+    assert first[0].shape == (3,) and first[0].dtype == np.float32 and first[0] is not second[0]
+    arena.give(first)
+    arena.give(second)
+    assert arena.take() is first and arena.take() is not second
+
+
+@given(st.data())
+def test_random_programs_of_large_arrays_keep_their_values(data: st.DataObject) -> None:
+    b = Builder()
+    nodes: list[Node] = [b.input(f64(ROWS, ROWS), "x"), b.input(f64(ROWS, ROWS), "y"), b.input(f64(ROWS), "v")]
+    inputs = tuple(nodes)
+    unary, binary = ("tanh", "neg", "square", "sin"), ("add", "sub", "mul", "maximum")
+    for _ in range(data.draw(st.integers(1, 9))):
+        kind = data.draw(st.sampled_from(("unary", "binary", "matmul", "transpose", "sum")))
+        one, two = data.draw(st.sampled_from(nodes)), data.draw(st.sampled_from(nodes))
+        square = [node for node in nodes if node.ndim == 2]
+        if kind == "unary":
+            made = P[data.draw(st.sampled_from(unary))](one)
+        elif kind == "binary":
+            made = P[data.draw(st.sampled_from(binary))](one, two)
+        elif kind == "matmul":
+            made = data.draw(st.sampled_from(square)) @ data.draw(st.sampled_from(square)) * (1 / ROWS)
+        elif kind == "transpose":
+            made = P["transpose"](data.draw(st.sampled_from(square)), axes=(1, 0))
+        else:
+            made = P["sum"](data.draw(st.sampled_from(square)), axis=(0,), keepdims=False) * (1 / ROWS)
+        nodes.append(made)
+    outputs = data.draw(st.lists(st.sampled_from(nodes[3:]), min_size=1, max_size=3, unique=True))
+    program = Program("step", inputs, tuple(outputs))
+    step, _ = loaded(program)
+    for seed in (1, 2):
+        given_values = (*values(seed), np.linspace(-1, 1, ROWS))
+        before = [np.array(x) for x in given_values]
+        for got, want in zip(step(*given_values), interpret(program, given_values), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+        for x, copy in zip(given_values, before, strict=True):
+            np.testing.assert_array_equal(x, copy)
