@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import AutogradError, DTypeError, ShapeError
+from srcdiff.errors import AutogradError, DTypeError, OutOfBoundsError, ShapeError
 from srcdiff.ops import shaping as ops
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.structural import broadcast_to, reshape
@@ -219,5 +219,5 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     """The entries of a dimension, as views."""
     x = arrayed(input)
     if not x.ndim:
-        raise AutogradError("Dimension specified as 0 but tensor has no dimensions")
+        raise OutOfBoundsError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(ops.unbind(x, axis=one_dim(dim, x.ndim)))

@@ -204,6 +204,8 @@ def _interpolated(
     x = arrayed(input)
     shape = x.shape
     x, axis = (ravel(x), 0) if dim is None else (at_least_1d(x), one_dim(dim, x.ndim))
+    if x.dtype.kind != "f":
+        raise AutogradError("quantile() input tensor must be either float or double dtype")
     levels = np.asarray(value_of(lift(q)), x.dtype)
     if levels.ndim > 1 or np.any((levels < 0) | (levels > 1)):
         raise AutogradError("quantile() q values must be in the range [0, 1]")

@@ -18,7 +18,6 @@ from srcdiff.torchlike.support import (
     arrayed,
     at_least_1d,
     integer_index,
-    lift,
     numpy_keywords,
     one_dim,
     relabel,
@@ -32,7 +31,7 @@ def _scatter_operands(x: Any, dim: int, index: Any, src: Any, name: str) -> tupl
     axis = one_dim(dim, x.ndim)
     if places.ndim != x.ndim:
         raise AutogradError(f"{name}: Index tensor must have the same number of dimensions as self tensor")
-    check_places(places, x.shape[axis], axis)
+    check_places(places, x.shape[axis] if x.ndim else 1, axis)
     if isinstance(src, (bool, int, float, complex)):
         return axis, places, x.dtype.type(src) if x.dtype.kind not in "fc" else src
     src = arrayed(src)
@@ -67,7 +66,7 @@ def scatter(
         return scatter_reduce(x, dim, index, given, "sum" if reduce == "add" else "prod")
     axis, places, v = _scatter_operands(x, dim, index, given, "scatter")
     if not x.ndim:
-        return reshape(scatter(at_least_1d(x), 0, at_least_1d(places), reshape(lift(v), shape=(1,))), shape=())
+        return reshape(scatter(at_least_1d(x), 0, at_least_1d(places), at_least_1d(arrayed(v))), shape=())
     if but_axis(places.shape, axis, 0) == but_axis(x.shape, axis, 0):
         return ops.set_along_axis(x, places, v, axis=axis)
     static, grid = _open_grid(places, axis)

@@ -13,6 +13,7 @@ import pytest
 
 import srcdiff as sd
 from tests.torchlike.calls import CALLS, operands
+from tests.torchlike.edges import EDGES
 
 Peer = Callable[..., Any]
 
@@ -86,7 +87,7 @@ def summary(lib: Any, call: str) -> dict[str, Any]:
     return {"parts": shown, "gradients": gradients}
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", [*CALLS, *EDGES])
 def test_call(call: str, pytorch: Peer) -> None:
     theirs = pytorch(lambda: summary(importlib.import_module("torch"), call), digits=10)
     ours = summary(sd, call)
