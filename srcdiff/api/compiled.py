@@ -7,6 +7,8 @@ from typing import Any
 from srcdiff.api.gradient import Transformed
 from srcdiff.api.tree import flatten
 from srcdiff.tape.lower import edge_node
+from srcdiff.tape.node import Edge
+from srcdiff.tape.site import Site
 from srcdiff.tape.value import TensorBase
 
 
@@ -21,5 +23,11 @@ class Compiled(Transformed):
         result = self._function(*args, **kwargs)
         for leaf in flatten(result)[0]:
             if isinstance(leaf, TensorBase) and leaf._edge is not None:
-                edge_node(leaf._edge).site.compile_now = True
+                site = edge_node(leaf._edge).site
+                if type(site) is Site:
+                    site.compile_now = True
+                    site.counts = self._counts
         return result
+
+    def _root(self, args: Any, kwargs: dict[str, Any]) -> tuple[list[Edge] | None, Any]:
+        return None, self._depending(self(*args, **kwargs))

@@ -14,7 +14,7 @@ from srcdiff.api.agreement import agrees
 from srcdiff.api.player import Entry, Player, style_of
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
-from srcdiff.api.inspect import CacheInfo, executable_of, explanation, info_of, text_of
+from srcdiff.api.inspect import ALWAYS_TRACED, CacheInfo, executable_of, explanation, forward_of, info_of, text_of
 from srcdiff.api.watching import make_entry, prove, watch
 from srcdiff.autograd.cache import Counts, forget
 from srcdiff.autograd.engine import trace_gradients
@@ -25,6 +25,7 @@ from srcdiff.replay.purity import RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.modes import modes
+from srcdiff.tape.node import Edge
 from srcdiff.tape.value import TensorBase
 
 
@@ -67,29 +68,36 @@ class Transformed:
 
     # ---------------------------------------------------------------------------------------------------- looking inside
 
-    def _root(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Trace, Any]:
-        """A run of the function on these arguments, and the Tensor whose backward is asked about."""
+    def _root(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Edge] | None, Any]:
+        """Where gradients are wanted (None: at all leaves), and the Tensor whose backward is asked about, of a traced run."""
         run = self._trace(args, kwargs)
-        result = run.result[0] if self._has_aux else run.result
+        return run.edges, self._depending(run.result[0] if self._has_aux else run.result)
+
+    def _depending(self, result: Any) -> Any:
+        """The first Tensor of the result that has a backward."""
         for leaf in flatten(result)[0]:
             if isinstance(leaf, TensorBase) and leaf._edge is not None:
-                return run, leaf
+                return leaf
         raise TypeError("the result of the function does not depend on the differentiated arguments: there is no backward")
 
     def source(self, *args: Any, forward: bool = False, **kwargs: Any) -> str:
         """The generated backward for arguments of these shapes and dtypes, as text; `forward` adds the forward program."""
-        run, root = self._root(args, kwargs)
-        return text_of(executable_of(root, run.edges), forward)
+        wanted, root = self._root(args, kwargs)
+        return text_of(executable_of(root, wanted), forward)
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The backward program (the IR) for these arguments; it prints."""
-        run, root = self._root(args, kwargs)
-        return executable_of(root, run.edges).program
+        wanted, root = self._root(args, kwargs)
+        return executable_of(root, wanted).program
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """How a call with these arguments runs: traced or replayed and why, what was found in the cache, what is saved."""
-        run, root = self._root(args, kwargs)
-        return explanation(self._function, root, run.edges, self._counts)
+        wanted, root = self._root(args, kwargs)
+        return explanation(self._function, root, wanted, self._counts, self._forward(args, kwargs))
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """How the forward of a call runs."""
+        return ALWAYS_TRACED
 
     def cache_info(self) -> CacheInfo:
         """Counts of this function: entries, hits, misses with reasons, calls traced and replayed, the bound."""
@@ -100,6 +108,7 @@ class Transformed:
         for executable in list(self._counts.executables):
             forget(executable)
         self._counts.clear()
+        self._player = Player()
 
     # ------------------------------------------------------------------------------------------------------- running
 
@@ -198,6 +207,13 @@ class Grad(Transformed):
     def replayed_function(self) -> Any:
         """The function, to be examined where a replayable function calls this."""
         return self._function
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        if config.replay == "never":
+            return ALWAYS_TRACED
+        if self._has_aux:
+            return f"{ALWAYS_TRACED}, because functions with aux values are"
+        return forward_of(self._player, self._function, args, kwargs, self._chosen(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         value, gradient, aux = self._value_and_gradient(args, kwargs)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from srcdiff.api.player import Player, signature_of, style_of, unreplayable
+from srcdiff.api.watching import prove
 from srcdiff.autograd.cache import STATS, Counts, forget_all
 from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
@@ -14,6 +17,7 @@ from srcdiff.core.program import NOWHERE, Program, Source
 from srcdiff.errors import AutogradError
 from srcdiff.onestep import step_program
 from srcdiff.origin import where
+from srcdiff.replay.purity import RefusedError
 from srcdiff.tape.lower import collect, edge_node
 from srcdiff.tape.node import Edge, GradNode, set_source_of
 from srcdiff.tape.signature import signature
@@ -107,8 +111,35 @@ def cache_clear() -> None:
     STATS.clear()
 
 
-def explanation(function: Any, root: Any, wanted: list[Edge], counts: Counts) -> str:
-    """What `explain` says about a call whose traced result is `root`."""
+ALWAYS_TRACED = "traced: your function runs on every call, as written"
+
+
+def forward_of(player: Player, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any]) -> str:
+    """How the forward of such a call runs: replayed, or traced and why."""
+    style = style_of(config.options)
+    why = unreplayable() or player.refused
+    try:
+        signature = signature_of(args, kwargs, chosen, style)
+        if why is None and config.replay != "always":
+            prove(function, args, kwargs, chosen)
+    except RefusedError as reason:
+        why = why or str(reason)
+    if why is None:
+        entry, barred = player.play(args, kwargs, style)
+        if entry is not None:
+            count = sum(node.prim is not None for node in entry.program.nodes())
+            return f"replayed: forward and backward run as one generated function of {count} operations"
+        why = player.traced_only.get(signature)
+        if barred and why is None:
+            why = "an operation divides by zero, overflows or has no value, which the user should hear of"
+    if why is not None:
+        return f"{ALWAYS_TRACED}, because {why}"
+    seen = player.sightings.get(signature, 0)
+    return f"traced: {seen} calls like this one were seen; the second is recorded, the fourth is the first to be replayed"
+
+
+def explanation(function: Any, root: Any, wanted: list[Edge] | None, counts: Counts, forward_runs: str) -> str:
+    """What `explain` says about a call whose traced result is `root`, and whose forward runs as `forward_runs` says."""
     site = edge_node(root._edge).site
     cached = any(known.match([root._edge], wanted, False) is not None for known in site.executables)
     executable = executable_of(root, wanted)
@@ -121,7 +152,7 @@ def explanation(function: Any, root: Any, wanted: list[Edge], counts: Counts) ->
     )
     lines = [
         f"{getattr(function, '__name__', function)}, result computed at {here}",
-        "  forward   traced: your function runs on every call, as written",
+        f"  forward   {forward_runs}",
         f"  backward  {len(forward)} operations forward, {len(backward)} backward after simplification",
         f"  cache     {status}",
         f"  saved     {executable.saved_bytes} bytes for backward",

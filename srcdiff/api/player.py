@@ -102,7 +102,8 @@ class Player:
     refused: str | None = None
     failures: list[str] = field(default_factory=list)
     sightings: dict[Any, int] = field(default_factory=dict)
-    traced_only: set[Any] = field(default_factory=set)
+    #: kinds of calls that are not recorded any more, and why
+    traced_only: dict[Any, str] = field(default_factory=dict)
 
     def play(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: tuple[Any, ...]) -> tuple[Entry | None, Any]:
         """An entry that serves this call, and its result. `(None, True)` if the call must be traced and not recorded."""
@@ -139,7 +140,7 @@ class Player:
             return None
         if sum(entry.signature == signature for entry in self.entries) >= MOST_PATHS:
             self.entries = [entry for entry in self.entries if entry.signature != signature]
-            self.traced_only.add(signature)
+            self.traced_only[signature] = f"it took more than {MOST_PATHS} paths through its branches"
             return None
         return signature
 
@@ -147,12 +148,12 @@ class Player:
         """Remember an entry, unless it is known: a path that is recorded again did not run as recorded."""
         for known in self.entries:
             if known.path() == entry.path() and not known.plays:
-                self.traced_only.add(entry.signature)
+                self.traced_only[entry.signature] = "it warned, or took another path, whenever it was replayed"
         self.entries = [entry, *self.entries]
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
         """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls."""
-        self.traced_only.add(signature)
+        self.traced_only[signature] = reason
         self.failures.append(reason)
         if forever or len(self.failures) >= MOST_FAILURES:
             self.refused = reason

@@ -13,23 +13,24 @@ from srcdiff import runtime
 from srcdiff.api.player import Entry, style_of
 from srcdiff.api.trace import Argument, Trace, enter, name_leaf
 from srcdiff.api.tree import flatten
-from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
+from srcdiff.codegen.loops import emit_loops
 from srcdiff.config import config
 from srcdiff.core.builder import interpret
 from srcdiff.errors import NotDifferentiableError
 from srcdiff.replay.active import active
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
-from srcdiff.replay.fuse import fuse, shared
 from srcdiff.replay.guard import make_guard, unchanged
 from srcdiff.replay.purity import Findings, RefusedError, examine
 from srcdiff.replay.recorder import AbandonedError, Recorder
+from srcdiff.replay.rolled import fuse_loops, shared_results
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, InputNode, next_seq
 from srcdiff.tape.value import TensorBase
+from srcdiff.transform.reroll import written_out
 
 
 @dataclass(slots=True)
@@ -201,12 +202,13 @@ def make_entry(
     branches += recorder.unused([node, *branches])
     options = config.options
     try:
-        program = fuse(name, inputs, node, [tensor._node for tensor in tensors], branches, options)
+        program = fuse_loops(name, inputs, node, [tensor._node for tensor in tensors], branches, options)
     except NotDifferentiableError as error:
         raise RefusedError(str(error)) from None
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
-    source = emit(program, Header(name, place, (), tuple((n.name or "x", n.aval) for n in recorder.inputs)), quick=True)
+    given = tuple((n.name or "x", n.aval) for n in recorder.inputs)
+    source = emit_loops(program, Header(name, place, (), given, (), written_out(program)), quick=True)
     if options.backend == "interpret":
         function: Any = lambda *values: interpret(program, values)  # noqa: E731
     else:
@@ -214,7 +216,7 @@ def make_entry(
     leaves = run.leaves
     return Entry(
         signature, guard, function, tuple(array for _, array in recorder.constants),
-        tuple(outcome for _, outcome in recorder.branches), shared(program)[1 : 1 + len(wrt)],
+        tuple(outcome for _, outcome in recorder.branches), shared_results(program)[1 : 1 + len(wrt)],
         tuple(_finisher(leaf) for leaf in leaves), lambda found: structured(run_rebuild(run, found)), program, source,
         guard_source, style_of(options),
     )  # fmt: skip

@@ -21,11 +21,15 @@ class Counts:
     replayed: int = 0
     reasons: deque[str] = field(default_factory=lambda: deque(maxlen=32))
     executables: WeakSet[Any] = field(default_factory=WeakSet)
+    #: id of the pass that was found last, which is in the set already
+    latest: int = 0
 
     def hit(self, executable: Any) -> None:
         """A compiled pass was found."""
         self.hits += 1
-        self.executables.add(executable)
+        if id(executable) != self.latest:
+            self.latest = id(executable)
+            self.executables.add(executable)
 
     def miss(self, executable: Any, reason: str) -> None:
         """A pass was compiled."""
@@ -38,6 +42,7 @@ class Counts:
         self.hits = self.misses = self.walked = self.traced = self.replayed = 0
         self.reasons.clear()
         self.executables.clear()
+        self.latest = 0
 
 
 #: of the whole process

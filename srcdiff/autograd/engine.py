@@ -142,13 +142,15 @@ def find(
         matched = executable.match(roots, wanted, free)
         if matched is not None:
             STATS.hit(executable)
+            if site.counts is not None:
+                site.counts.hit(executable)
             return (executable, *matched), None
     if site.prim is None or type(site) is MarkedSite:
         return None, None
     nodes = collect(roots)
     if not compilable(nodes):
         return None, nodes
-    return _by_signature(site, nodes, roots, wanted, free), nodes
+    return _by_signature(site, nodes, roots, wanted, free, site.counts), nodes
 
 
 def compilable(nodes: Sequence[GradNode]) -> bool:

@@ -31,7 +31,7 @@ class Site:
     """What recorded nodes share. `kinds[k]` tells what operand k is, `values[k]` a static literal's value."""
 
     __slots__ = (
-        "__weakref__", "all_need", "avals", "code", "compile_now", "executables", "keeps", "kinds", "label", "lasti",
+        "__weakref__", "all_need", "avals", "code", "compile_now", "counts", "executables", "keeps", "kinds", "label", "lasti",
         "needs", "node_class", "out_aval", "out_type", "params", "prim", "save_code", "save_list", "sightings", "skipped", "step", "steps", "traced", "values",
     )  # fmt: skip
 
@@ -72,6 +72,8 @@ class Site:
         self.sightings: dict[Any, Any] = {}
         #: compile a graph with its root here at its first backward
         self.compile_now = False
+        #: of the compiled function whose result is made here
+        self.counts: Any = None
         #: graphs not looked up since the last that was, where they keep being new
         self.skipped = 0
         self.step: Any = None
