@@ -27,6 +27,7 @@ from srcdiff.runtime_conv import (  # noqa: F401
     sum_pool,
     sum_unpool,
 )
+from srcdiff.runtime_floats import in_floats  # noqa: F401
 from srcdiff.runtime_linalg import (  # noqa: F401
     cofactor,
     cofactor_tangent,

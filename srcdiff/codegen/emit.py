@@ -52,10 +52,11 @@ class _Function:
 
     quick = False
 
-    def __init__(self, program: Program, plain: bool) -> None:
+    def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = ()) -> None:
         self.program = program
         self.namer = Namer()
-        self.namer.take(program.name)
+        for each in (program.name, *reserved):
+            self.namer.take(each)
         #: names of inputs and of what has a statement
         self.names: dict[Node, str] = {}
         self.comments: dict[Any, Comments] = {}

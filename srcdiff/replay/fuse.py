@@ -13,6 +13,7 @@ from srcdiff.transform.cheaper import CHEAPER
 from srcdiff.transform.contract import contract
 from srcdiff.transform.reverse import reverse
 from srcdiff.transform.rewrite import prepare, simplify
+from srcdiff.transform.straighten import straighten
 
 
 def fuse(
@@ -53,7 +54,7 @@ def fuse(
     gradients = tuple(None if out is None else new[out] for out in vjp.program.outputs)
     outputs = (new[value], *gradients, *(new[c] for c in conditions if c is not None))
     program = Program(name, tuple(new[now[node]] for node in inputs), outputs)
-    return program if options.exact else contract(simplify(program, more=CHEAPER))
+    return program if options.exact else straighten(contract(simplify(program, more=CHEAPER)))
 
 
 def _copy(node: Node, new: dict[Node, Node], builder: Builder) -> None:

@@ -14,6 +14,7 @@ STEMS = {
     "transpose": "turned", "cast": "converted", "getitem": "part", "scatter": "scattered", "exp": "power",
     "equal": "mask", "not_equal": "mask", "less": "mask", "less_equal": "mask", "greater": "mask",
     "greater_equal": "mask", "isnan": "mask", "isinf": "mask", "attains": "ties", "sqrt": "root", "sigmoid": "share",
+    "contiguous": "turned",
 }  # fmt: skip
 
 
