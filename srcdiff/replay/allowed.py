@@ -1,7 +1,7 @@
 """The names that replayable functions may use, and what they meant when srcdiff was imported.
 
-All of them give values that depend on their arguments alone. A listed name that means something else by now (a function of
-NumPy that was replaced, a builtin that was) is not the listed function: see `ORIGINALS`.
+All of them give values that depend on their arguments alone. A listed name that means something else by now (a function
+of NumPy that was replaced, a builtin that was) is not the listed function: see `ORIGINALS`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _CREATION = """
 _MORE = """
     any all take take_along_axis median quantile percentile argsort count_nonzero isclose allclose array_equal select
     interp searchsorted digitize nonzero flatnonzero round around fix meshgrid indices block broadcast_arrays logspace
-    geomspace vander convolve correlate polyval nanmax nanmin nanmean cov corrcoef matrix_power multi_dot vecdot isscalar
-    result_type clip rollaxis delete compress tri unique bincount lexsort triu_indices tril_indices diag_indices diagflat
-    bitwise_and bitwise_or bitwise_xor invert cumulative_sum gradient cond matrix_rank lstsq eigvals eig uint8 int8 int16
-    float16 complex128 complex64 asarray asanyarray ascontiguousarray conjugate item tolist
+    geomspace vander convolve correlate polyval nanmax nanmin nanmean cov corrcoef matrix_power multi_dot vecdot
+    isscalar result_type clip rollaxis delete compress tri unique bincount lexsort triu_indices tril_indices diagflat
+    diag_indices bitwise_and bitwise_or bitwise_xor invert cumulative_sum gradient cond matrix_rank lstsq eigvals eig
+    uint8 int8 int16 float16 complex128 complex64 asarray asanyarray ascontiguousarray conjugate item tolist
 """
 _TRANSFORMS = "grad value_and_grad"
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
@@ -59,7 +59,9 @@ _CONTAINERS = f"items keys values index count get {_CHANGES}"
 
 MUTATORS: Final = frozenset([*_CHANGES.split(), "fill"])
 ATTRIBUTES: Final = frozenset(
-    " ".join((_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _MORE, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS)).split()
+    " ".join(
+        (_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _MORE, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS)
+    ).split()
 ) - {"sort"}
 BUILTINS: Final = frozenset(
     """range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow
@@ -67,24 +69,24 @@ BUILTINS: Final = frozenset(
     """.split()
 )
 
-#: Instructions that read and write local names, call, branch and build containers. What a version of CPython adds is not
-#: among them until it has been looked at: handlers of exceptions, context managers, imports, classes and everything that
-#: writes a name outside the function are left out on purpose.
+#: Instructions that read and write local names, call, branch and build containers. What a version of CPython adds is
+#: not among them until it has been looked at: handlers of exceptions, context managers, imports, classes and everything
+#: that writes a name outside the function are left out on purpose.
 INSTRUCTIONS: Final = frozenset(
     """
     BINARY_OP BINARY_SLICE BINARY_SUBSCR BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE BUILD_STRING
-    BUILD_TUPLE CACHE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CALL_KW CLEANUP_THROW COMPARE_OP CONTAINS_OP CONVERT_VALUE COPY
-    COPY_FREE_VARS DELETE_FAST DICT_MERGE DICT_UPDATE END_FOR END_SEND EXTENDED_ARG FORMAT_SIMPLE FORMAT_VALUE
+    BUILD_TUPLE CACHE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CALL_KW CLEANUP_THROW COMPARE_OP CONTAINS_OP CONVERT_VALUE
+    COPY COPY_FREE_VARS DELETE_FAST DICT_MERGE DICT_UPDATE END_FOR END_SEND EXTENDED_ARG FORMAT_SIMPLE FORMAT_VALUE
     FORMAT_WITH_SPEC FOR_ITER GET_ITER GET_LEN GET_YIELD_FROM_ITER JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD
-    JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR LOAD_ATTR
-    LOAD_CLOSURE LOAD_CONST LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST LOAD_GLOBAL
-    LOAD_METHOD MAKE_CELL MAKE_FUNCTION MAP_ADD MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE NOP POP_JUMP_BACKWARD_IF_FALSE
-    POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE
-    POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE
-    POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE POP_TOP PRECALL PUSH_NULL RAISE_VARARGS RERAISE RESUME RETURN_CONST
-    RETURN_GENERATOR RETURN_VALUE SEND SET_ADD SET_FUNCTION_ATTRIBUTE SET_UPDATE STORE_DEREF STORE_FAST
-    STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_SLICE STORE_SUBSCR SWAP TO_BOOL UNARY_INVERT UNARY_NEGATIVE UNARY_NOT
-    UNARY_POSITIVE UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE
+    JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR
+    LOAD_ATTR LOAD_CLOSURE LOAD_CONST LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST
+    LOAD_GLOBAL LOAD_METHOD MAKE_CELL MAKE_FUNCTION MAP_ADD MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE NOP
+    POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_TRUE
+    POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE
+    POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE POP_TOP PRECALL PUSH_NULL RAISE_VARARGS
+    RERAISE RESUME RETURN_CONST RETURN_GENERATOR RETURN_VALUE SEND SET_ADD SET_FUNCTION_ATTRIBUTE SET_UPDATE STORE_DEREF
+    STORE_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_SLICE STORE_SUBSCR SWAP TO_BOOL UNARY_INVERT
+    UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE
     """.split()
 )
 #: of `CALL_INTRINSIC_1`: the end of a generator, unary plus, a tuple of a list
