@@ -1,7 +1,8 @@
-"""Leaving the graph: conversions of a Tensor to Python and NumPy values, and what is refused so that no gradient is lost.
+"""Leaving the graph: conversions of a Tensor to Python and NumPy values, and what is refused so that no gradient is
+lost.
 
-Eager tensors convert as in PyTorch. A value under differentiation by `sd.grad` and its relatives does not convert silently: a
-derivative was asked for and would be lost; `sd.detach(x)` says that it is meant.
+Eager tensors convert as in PyTorch. A value under differentiation by `sd.grad` and its relatives does not convert
+silently: a derivative was asked for and would be lost; `sd.detach(x)` says that it is meant.
 """
 
 from __future__ import annotations
@@ -64,9 +65,10 @@ class Conversions(TensorBase):
             frame = sys._getframe(1)
             if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _STORE_SUBSCR:
                 raise lost(
-                    "assigning a value that requires a gradient to an element of a plain array (NumPy calls float() on it)",
-                    "make the array with np.zeros_like(x) or np.empty_like(x) of a value under differentiation, or as a "
-                    "Tensor, or use np.stack; sd.detach(x) if no derivative is wanted",
+                    "assigning a value that requires a gradient to an element of a plain array (NumPy calls float() on "
+                    "it)",
+                    "make the array with np.zeros_like(x) or np.empty_like(x) of a value under differentiation, or as "
+                    "a Tensor, or use np.stack; sd.detach(x) if no derivative is wanted",
                 )
             if not self._traced:
                 warnings.warn(_TO_SCALAR, UserWarning, stacklevel=2)
@@ -111,9 +113,7 @@ class Conversions(TensorBase):
         if self._edge is not None and modes.grad and not force:
             if self._traced:
                 raise lost("numpy()", "use sd.detach(x) if no derivative is wanted")
-            raise AutogradError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -122,7 +122,8 @@ class Conversions(TensorBase):
         if self._edge is not None and modes.grad:
             if self._traced:
                 raise lost(
-                    "converting a value under differentiation to a plain array (np.asarray, np.array, assignment into an array)",
+                    "converting a value under differentiation to a plain array (np.asarray, np.array, assignment into "
+                    "an array)",
                     "use np.stack or np.concatenate to build arrays of traced values, np.zeros_like(x) for a buffer to "
                     "write to, or sd.detach(x) if no derivative is wanted",
                 )

@@ -72,4 +72,6 @@ class CompileError(SrcdiffError, RuntimeError):
 
 
 class ReplayError(SrcdiffError, RuntimeError):
-    """A replayed call gave another result than tracing it. Raised only if `config.check_replay` asks for the comparison."""
+    """A replayed call gave another result than tracing it. Raised only if `config.check_replay` asks for the
+    comparison.
+    """

@@ -1,7 +1,8 @@
 """`x[index]` on Tensors: the fast path for integers and slices, and when an index varies.
 
-An integer or slice is part of the site at first; after three different ones at a place it becomes a run-time value there, so that
-`W[i]` with a varying i shares one compiled backward. Slices of equal length at varying offsets do likewise.
+An integer or slice is part of the site at first; after three different ones at a place it becomes a run-time value
+there, so that `W[i]` with a varying i shares one compiled backward. Slices of equal length at varying offsets do
+likewise.
 """
 
 from __future__ import annotations
@@ -98,8 +99,6 @@ def _known(x: Any, value: Any, site: Any, dynamic: tuple[Any, ...]) -> Any:
     if modes.recording != 1:
         finish(node, record.plain)
     return out
-
-
 
 
 def _watched(x: Any, index: Any) -> Any:

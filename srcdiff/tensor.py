@@ -1,8 +1,8 @@
 """`Tensor`: one ndarray with a place in the graph.
 
-This module has what makes it an array for Python and NumPy: operators, `__array_ufunc__`, `__array_function__`, conversions. Its
-methods come from `array_methods` (NumPy's), `torch_methods` (PyTorch's), `inplace` (all that writes), `conversion` (leaving the
-graph) and `autograd.tensor_api` (gradients).
+This module has what makes it an array for Python and NumPy: operators, `__array_ufunc__`, `__array_function__`,
+conversions. Its methods come from `array_methods` (NumPy's), `torch_methods` (PyTorch's), `inplace` (all that writes),
+`conversion` (leaving the graph) and `autograd.tensor_api` (gradients).
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ _getframe = sys._getframe
 
 
 class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, TensorBase):
-    """An array with a place in the graph. `Tensor(data)` copies data into a float tensor of the default dtype, as in PyTorch;
-    `sd.tensor` is the usual way to make one."""
+    """An array with a place in the graph. `Tensor(data)` copies data into a float tensor of the default dtype, as in
+    PyTorch; `sd.tensor` is the usual way to make one.
+    """
 
     def __hash__(self) -> int:
         value = self._value
@@ -85,7 +86,7 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
     def __getitem__(self, index: Any) -> Any:
         return subscript(self, index)
 
-    # -------------------------------------------------------------------------------------------------- NumPy's protocols
+    # ------------------------------------------------------------------------------------------------ NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         prim = UFUNCS.get(ufunc)
@@ -135,7 +136,7 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
         finally:
             modes.place = None
 
-    # ----------------------------------------------------------------------------------------------------------- operators
+    # -------------------------------------------------------------------------------------------------------- operators
 
     __add__ = binary(REGISTRY["add"], operator.add)
     __radd__ = reflected(REGISTRY["add"], operator.add)

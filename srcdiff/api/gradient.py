@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from srcdiff.api.agreement import agrees
+from srcdiff.api.inspect import ALWAYS_TRACED, CacheInfo, executable_of, explanation, forward_of, info_of, text_of
 from srcdiff.api.player import Entry, Player, style_of
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
-from srcdiff.api.inspect import ALWAYS_TRACED, CacheInfo, executable_of, explanation, forward_of, info_of, text_of
 from srcdiff.api.watching import make_entry, prove, watch
 from srcdiff.autograd.cache import Counts, forget
 from srcdiff.autograd.engine import trace_gradients
@@ -30,9 +30,13 @@ from srcdiff.tape.value import TensorBase
 
 
 class Transformed:
-    """A function made of another: keeps its name, docstring and signature, binds as a method, pickles and copies like it."""
+    """A function made of another: keeps its name, docstring and signature, binds as a method, pickles and copies like
+    it.
+    """
 
-    def __init__(self, function: Callable[..., Any], argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], argnums: Any = 0, argnames: Any = None, has_aux: bool = False
+    ) -> None:
         if not callable(function):
             raise TypeError(f"expected a function, got {type(function).__name__}")
         self._function = function
@@ -41,7 +45,8 @@ class Transformed:
         self._has_aux = has_aux
         self._counts = Counts()
         self._player = Player()
-        functools.update_wrapper(self, function, updated=())
+        wrapper: Any = self
+        functools.update_wrapper(wrapper, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -66,10 +71,12 @@ class Transformed:
     def __repr__(self) -> str:
         return f"<srcdiff.{type(self).__name__} of {self._function!r}>"
 
-    # ---------------------------------------------------------------------------------------------------- looking inside
+    # --------------------------------------------------------------------------------------------------- looking inside
 
     def _root(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Edge] | None, Any]:
-        """Where gradients are wanted (None: at all leaves), and the Tensor whose backward is asked about, of a traced run."""
+        """Where gradients are wanted (None: at all leaves), and the Tensor whose backward is asked about, of a traced
+        run.
+        """
         run = self._trace(args, kwargs)
         return run.edges, self._depending(run.result[0] if self._has_aux else run.result)
 
@@ -78,10 +85,14 @@ class Transformed:
         for leaf in flatten(result)[0]:
             if isinstance(leaf, TensorBase) and leaf._edge is not None:
                 return leaf
-        raise TypeError("the result of the function does not depend on the differentiated arguments: there is no backward")
+        raise TypeError(
+            "the result of the function does not depend on the differentiated arguments: there is no backward"
+        )
 
     def source(self, *args: Any, forward: bool = False, **kwargs: Any) -> str:
-        """The generated backward for arguments of these shapes and dtypes, as text; `forward` adds the forward program."""
+        """The generated backward for arguments of these shapes and dtypes, as text; `forward` adds the forward
+        program.
+        """
         wanted, root = self._root(args, kwargs)
         return text_of(executable_of(root, wanted), forward)
 
@@ -91,7 +102,9 @@ class Transformed:
         return executable_of(root, wanted).program
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """How a call with these arguments runs: traced or replayed and why, what was found in the cache, what is saved."""
+        """How a call with these arguments runs: traced or replayed and why, what was found in the cache, what is
+        saved.
+        """
         wanted, root = self._root(args, kwargs)
         return explanation(self._function, root, wanted, self._counts, self._forward(args, kwargs))
 
@@ -131,7 +144,9 @@ class Transformed:
             names = self._parameters()
             if 0 <= key < len(names) and names[key] in kwargs:
                 return names[key]
-            raise TypeError(f"argnums={key} asks for an argument that was not given: got {len(args)} positional arguments")
+            raise TypeError(
+                f"argnums={key} asks for an argument that was not given: got {len(args)} positional arguments"
+            )
         if key in kwargs:
             return key
         names = self._parameters()
@@ -178,19 +193,21 @@ def scalar_result(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
     aux = None
     if has_aux:
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise TypeError(f"{what} with has_aux=True: the function must return (value, aux), got {type(result).__name__}")
+            raise TypeError(
+                f"{what} with has_aux=True: the function must return (value, aux), got {type(result).__name__}"
+            )
         result, aux = result
     if isinstance(result, TensorBase):
         if result._value.size == 1:
             if result._value.dtype.kind == "c":
                 raise TypeError(
-                    f"{what} needs a real scalar, but the function returned a complex one ({result._value.dtype}); take its "
-                    "real part, or its absolute value"
+                    f"{what} needs a real scalar, but the function returned a complex one ({result._value.dtype}); "
+                    "take its real part, or its absolute value"
                 )
             return result, aux
         raise TypeError(
-            f"{what} needs a function that returns a scalar, got shape {tuple(result._value.shape)}; use sd.jacobian or sd.vjp, "
-            "or reduce the result, for example with np.sum"
+            f"{what} needs a function that returns a scalar, got shape {tuple(result._value.shape)}; use sd.jacobian "
+            "or sd.vjp, or reduce the result, for example with np.sum"
         )
     if isinstance(result, (bool, int, float, np.generic)) or (isinstance(result, np.ndarray) and result.size == 1):
         return result, aux
@@ -216,7 +233,7 @@ class Grad(Transformed):
         return forward_of(self._player, self._function, args, kwargs, self._chosen(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        value, gradient, aux = self._value_and_gradient(args, kwargs)
+        _, gradient, aux = self._value_and_gradient(args, kwargs)
         return (gradient, aux) if self._has_aux else gradient
 
     def _value_and_gradient(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -259,7 +276,9 @@ class Grad(Transformed):
         traced = self._traced_call(args, kwargs)
         if not agrees(result, traced[:2]):
             name = getattr(self._function, "__name__", "function")
-            self._player.disagreed(f"a replay of {name} gave another result than tracing it; please report this as a bug")
+            self._player.disagreed(
+                f"a replay of {name} gave another result than tracing it; please report this as a bug"
+            )
             if asked:
                 raise ReplayError(self._player.refused)
         return traced
@@ -348,7 +367,9 @@ def like(leaf: Any, g: Any) -> Any:
 
 
 def outside(value: Any, run: Trace, is_open: bool) -> Any:
-    """The function's value as the caller gets it: an array or number, or a Tensor where Tensors went in or grad flows on."""
+    """The function's value as the caller gets it: an array or number, or a Tensor where Tensors went in or grad flows
+    on.
+    """
     if not isinstance(value, TensorBase) or is_open:
         return value
     if any(isinstance(leaf, TensorBase) for leaf in run.leaves):

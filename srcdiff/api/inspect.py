@@ -35,12 +35,16 @@ def program(loss: Any) -> Program:
 
 
 def executable_of(loss: Any, wanted: list[Edge] | None = None) -> Executable:
-    """The compiled backward pass of a Tensor's graph, compiled now if it has to be. Raises AutogradError outside a graph."""
+    """The compiled backward pass of a Tensor's graph, compiled now if it has to be. Raises AutogradError outside a
+    graph.
+    """
     if not isinstance(loss, TensorBase):
         raise TypeError(f"expected a Tensor, got {type(loss).__name__}")
     edge = loss._edge
     if edge is None:
-        raise AutogradError("this tensor does not require grad and does not have a grad_fn: there is no backward to show")
+        raise AutogradError(
+            "this tensor does not require grad and does not have a grad_fn: there is no backward to show"
+        )
     site, nodes = edge_node(edge).site, collect([edge])
     for known in site.executables:
         if known.match([edge], wanted, False) is not None:
@@ -59,13 +63,15 @@ def text_of(executable: Executable, forward: bool = False) -> str:
     return f"{emit(executable.forward, None, plain=True)}\n\n{executable.source}"
 
 
-# ------------------------------------------------------------------------------------------------------------- one operation
+# -------------------------------------------------------------------------------------------------------- one operation
 
 
 def step_source(node: GradNode) -> str:
     """The generated code of one node's backward: `grad_fn.source`."""
     if node.site.prim is None:
-        raise AutogradError(f"{node.name()} has no generated code: it is the end of the graph, or a function of the user's")
+        raise AutogradError(
+            f"{node.name()} has no generated code: it is the end of the graph, or a function of the user's"
+        )
     origin = origin_of(node)
     source = Source(origin.target, origin.file, origin.line, origin.text) if origin else NOWHERE
     names = operand_names(node, origin) if origin else ()
@@ -76,7 +82,7 @@ def step_source(node: GradNode) -> str:
 set_source_of(step_source)
 
 
-# ------------------------------------------------------------------------------------------------------------------- caches
+# --------------------------------------------------------------------------------------------------------------- caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,13 @@ class CacheInfo:
 def info_of(counts: Counts) -> CacheInfo:
     """Counts as users see them."""
     return CacheInfo(
-        len(counts.executables), counts.hits, counts.misses, counts.traced, counts.replayed, config.cache_size, tuple(counts.reasons)
+        len(counts.executables),
+        counts.hits,
+        counts.misses,
+        counts.traced,
+        counts.replayed,
+        config.cache_size,
+        tuple(counts.reasons),
     )
 
 
@@ -114,7 +126,9 @@ def cache_clear() -> None:
 ALWAYS_TRACED = "traced: your function runs on every call, as written"
 
 
-def forward_of(player: Player, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any]) -> str:
+def forward_of(
+    player: Player, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any]
+) -> str:
     """How the forward of such a call runs: replayed, or traced and why."""
     style = style_of(config.options)
     why = unreplayable() or player.refused
@@ -135,7 +149,9 @@ def forward_of(player: Player, function: Any, args: tuple[Any, ...], kwargs: dic
     if why is not None:
         return f"{ALWAYS_TRACED}, because {why}"
     seen = player.sightings.get(signature, 0)
-    return f"traced: {seen} calls like this one were seen; the second is recorded, the fourth is the first to be replayed"
+    return (
+        f"traced: {seen} calls like this one were seen; the second is recorded, the fourth is the first to be replayed"
+    )
 
 
 def explanation(function: Any, root: Any, wanted: list[Edge] | None, counts: Counts, forward_runs: str) -> str:
@@ -147,8 +163,10 @@ def explanation(function: Any, root: Any, wanted: list[Edge] | None, counts: Cou
     backward = [node for node in executable.program.nodes() if node.prim is not None]
     place = site.place()
     here = where(*place) if place is not None else "unknown place"
-    status = "a compiled backward was found" if cached else (
-        "no compiled backward yet: a graph is walked node by node the first time, and compiled the second"
+    status = (
+        "a compiled backward was found"
+        if cached
+        else ("no compiled backward yet: a graph is walked node by node the first time, and compiled the second")
     )
     lines = [
         f"{getattr(function, '__name__', function)}, result computed at {here}",

@@ -161,6 +161,3 @@ def _finish(leaf: Any, jacobian: Any) -> Any:
 def hessian_of(function: Callable[..., Any], argnums: Any, argnames: Any, has_aux: bool) -> Jacobian:
     """The Jacobian of the gradient."""
     return Jacobian(Grad(function, argnums, argnames, has_aux), argnums, argnames, has_aux)
-
-
-

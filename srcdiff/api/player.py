@@ -3,7 +3,8 @@
     call -> an entry's guard accepts it and its branches go the same way -> the entry's function
          -> the same kind of call was seen before -> trace it, then record it for the next time (`watching`)
          -> else trace it, as always
-The first replays of an entry are checked against tracing; should they ever disagree, the function is traced from then on.
+The first replays of an entry are checked against tracing; should they ever disagree, the function is traced from then
+on.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ class Entry:
         return (self.signature, self.outcomes, self.source, self.guard_source)
 
     def play(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
-        """Value and gradients, or None if this is another call, or it takes another path. Raises FloatingPointError where
-        NumPy would warn or raise while tracing, unless the user has asked it to be silent."""
+        """Value and gradients, or None if this is another call, or it takes another path. Raises FloatingPointError
+        where NumPy would warn or raise while tracing, unless the user has asked it to be silent.
+        """
         values = self.guard(args, kwargs)
         if values is None:
             return None
@@ -79,8 +81,9 @@ class Entry:
 
 @np.errstate(divide="raise", over="raise", invalid="raise")
 def _strictly(run: Callable[..., Any], values: tuple[Any, ...], constants: tuple[Any, ...]) -> Any:
-    """What `run` gives if no operation divides by zero, overflows or has no value: those are the user's to hear of, from
-    the line where they happen. 0.9 us."""
+    """What `run` gives if no operation divides by zero, overflows or has no value: those are the user's to hear of,
+    from the line where they happen. 0.9 us.
+    """
     return run(*values, *constants)
 
 
@@ -106,7 +109,9 @@ class Player:
     traced_only: dict[Any, str] = field(default_factory=dict)
 
     def play(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: tuple[Any, ...]) -> tuple[Entry | None, Any]:
-        """An entry that serves this call, and its result. `(None, True)` if the call must be traced and not recorded."""
+        """An entry that serves this call, and its result. `(None, True)` if the call must be traced and not
+        recorded.
+        """
         if unreplayable() is not None:
             return None, True
         silenced = False
@@ -149,13 +154,16 @@ class Player:
         for known in self.entries:
             if known.path() == entry.path() and not known.plays:
                 self.traced_only[entry.signature] = "it warned, or took another path, whenever it was replayed"
+                return
         self.entries = [entry, *self.entries]
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
-        """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls."""
+        """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls, unless
+        some are replayed already.
+        """
         self.traced_only[signature] = reason
         self.failures.append(reason)
-        if forever or len(self.failures) >= MOST_FAILURES:
+        if not self.entries and (forever or len(self.failures) >= MOST_FAILURES):
             self.refused = reason
 
     def disagreed(self, reason: str) -> None:

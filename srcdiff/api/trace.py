@@ -1,8 +1,9 @@
 """Running a user's function on values under differentiation.
 
-`trace` replaces the chosen arguments by traced Tensors that share the caller's arrays, runs the function with recording on, and
-gives what came out with the edges of the inputs. Inside another trace, an input is an identity of the outer value, so
-that derivatives of derivatives find their way; seen from outside, the graph of an inner call starts at its inputs.
+`trace` replaces the chosen arguments by traced Tensors that share the caller's arrays, runs the function with recording
+on, and gives what came out with the edges of the inputs. Inside another trace, an input is an identity of the outer
+value, so that derivatives of derivatives find their way; seen from outside, the graph of an inner call starts at its
+inputs.
 """
 
 from __future__ import annotations
@@ -62,8 +63,12 @@ class Trace:
         return [leaf for argument in self.arguments for leaf in argument.leaves]
 
 
-def trace(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], chosen: Sequence[int | str], names: Any) -> Trace:
-    """Run `function` with the arguments `chosen` (positions or keywords) under differentiation. `names(k)` names argument k."""
+def trace(
+    function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], chosen: Sequence[int | str], names: Any
+) -> Trace:
+    """Run `function` with the arguments `chosen` (positions or keywords) under differentiation. `names(k)` names
+    argument k.
+    """
     start = next_seq()
     arguments = []
     edges: list[Edge] = []
@@ -139,7 +144,9 @@ def name_leaf(names: Callable[[Any], str], key: Any, given: Any, j: int) -> str:
 
 
 def enter(leaf: Any, shared: dict[int, Any], label: tuple[Any, ...]) -> Any:
-    """A traced Tensor for an argument; it shares the caller's memory. Raises DTypeError for what cannot be differentiated."""
+    """A traced Tensor for an argument; it shares the caller's memory. Raises DTypeError for what cannot be
+    differentiated.
+    """
     if isinstance(leaf, TensorBase):
         return _enter_tensor(leaf, label)
     kind = type(leaf)
@@ -151,8 +158,8 @@ def enter(leaf: Any, shared: dict[int, Any], label: tuple[Any, ...]) -> Any:
         value = np.complex128(leaf)
     else:
         raise DTypeError(
-            f"cannot differentiate with respect to argument {name_leaf(*label[1:])!r} ({kind.__name__}): it must be a float array or "
-            "number"
+            f"cannot differentiate with respect to argument {name_leaf(*label[1:])!r} ({kind.__name__}): it must be a "
+            "float array or number"
         )
     if value.dtype.kind not in "fc":
         raise _no_gradient(label, value)
@@ -193,6 +200,6 @@ def _enter_tensor(leaf: Any, label: tuple[Any, ...]) -> Any:
 
 def _no_gradient(label: tuple[Any, ...], value: Any) -> DTypeError:
     return DTypeError(
-        f"cannot differentiate with respect to argument {name_leaf(*label[1:])!r} ({value.dtype} array): only floating-point and "
-        "complex arrays have gradients; convert it with .astype(float) or float()"
+        f"cannot differentiate with respect to argument {name_leaf(*label[1:])!r} ({value.dtype} array): only "
+        "floating-point and complex arrays have gradients; convert it with .astype(float) or float()"
     )

@@ -25,10 +25,10 @@ def _decorator(make: Callable[..., Any], function: Any, argnums: Any, argnames: 
 def grad(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
     """The gradient of a function that returns a real scalar.
 
-    `argnums` (an int or a tuple) says which positional arguments to differentiate, `argnames` (a name or several) which by
-    name: one gets one gradient, a tuple of positions a tuple, several names a dict. Each gradient has the structure, shapes
-    and dtypes of its argument. With `has_aux` the function returns `(value, aux)` and the gradient comes with aux. Raises
-    TypeError for integer arguments and for results that are not real scalars.
+    `argnums` (an int or a tuple) says which positional arguments to differentiate, `argnames` (a name or several) which
+    by name: one gets one gradient, a tuple of positions a tuple, several names a dict. Each gradient has the structure,
+    shapes and dtypes of its argument. With `has_aux` the function returns `(value, aux)` and the gradient comes with
+    aux. Raises TypeError for integer arguments and for results that are not real scalars.
 
     >>> import numpy as np, srcdiff as sd
     >>> sd.grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
@@ -59,7 +59,7 @@ def hessian(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has
     return _decorator(hessian_of, function, argnums, argnames, has_aux)
 
 
-def compile(function: Any = None, **options: Any) -> Any:  # noqa: A001
+def compile(function: Any = None, **options: Any) -> Any:
     """The same function, its backward pass compiled at the first call instead of the second."""
     if function is None:
         return lambda later: Compiled(later, **options)

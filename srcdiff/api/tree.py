@@ -1,6 +1,7 @@
 """Nested containers of arrays: taken apart into leaves, and put together again in the same structure.
 
-Containers are tuple, list, dict (and OrderedDict, defaultdict), namedtuple, dataclass instances and None; all else is a leaf.
+Containers are tuple, list, dict (and OrderedDict, defaultdict), namedtuple, dataclass instances and None; all else is a
+leaf.
 """
 
 from __future__ import annotations

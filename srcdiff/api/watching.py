@@ -54,8 +54,8 @@ def watch(
     vouched: bool = False,
 ) -> Watched:
     """Run a call with a recorder watching; nothing of it is seen outside: arguments are read-only, and arrays read from
-    outside are restored. Raises RefusedError if the function is not proved pure (before anything runs) or does what cannot
-    be replayed. `vouched`: the caller promises that it is pure.
+    outside are restored. Raises RefusedError if the function is not proved pure (before anything runs) or does what
+    cannot be replayed. `vouched`: the caller promises that it is pure.
     """
     findings = Findings() if vouched else prove(function, args, kwargs, chosen)
     recorder = Recorder()
@@ -109,7 +109,9 @@ def _restore(arrays: Sequence[Any], copies: dict[int, Any]) -> None:
 
 
 def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any]) -> Findings:
-    """What a function reads from outside. Raises RefusedError if it is not proved pure when called with such arguments."""
+    """What a function reads from outside. Raises RefusedError if it is not proved pure when called with such
+    arguments.
+    """
     if type(function) is not FunctionType:
         raise RefusedError(f"{type(function).__name__} objects are traced on every call")
     findings = examine(function, _statics(args) + _statics(kwargs.values()))
@@ -210,7 +212,7 @@ def make_entry(
     given = tuple((n.name or "x", n.aval) for n in recorder.inputs)
     source = emit_loops(program, Header(name, place, (), given, (), written_out(program)), quick=True)
     if options.backend == "interpret":
-        function: Any = lambda *values: interpret(program, values)  # noqa: E731
+        function: Any = lambda *values: interpret(program, values)
     else:
         function = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
     leaves = run.leaves

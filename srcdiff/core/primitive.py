@@ -142,7 +142,11 @@ class Primitive:
         return f"<primitive {self.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (REGISTRY.__getitem__, (self.name,))
+        return (_named, (self.name,))
+
+
+def _named(name: str) -> Primitive:
+    return REGISTRY[name]
 
 
 class Operand:

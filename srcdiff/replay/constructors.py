@@ -37,8 +37,9 @@ def _values(x: Any) -> Any:
 
 
 def differentiated(x: Any) -> bool:
-    """Whether x is a Tensor with a gradient, or a nested list or tuple with one. To a recorder all that changes from call
-    to call matters as much."""
+    """Whether x is a Tensor with a gradient, or a nested list or tuple with one. To a recorder all that changes from
+    call to call matters as much.
+    """
     if isinstance(x, TensorBase):
         return x._edge is not None or modes.recorder is not None
     return (type(x) is list or type(x) is tuple) and any(map(differentiated, x))

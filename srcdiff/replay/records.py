@@ -10,8 +10,8 @@ _FIELD = type(vars(_SAMPLE)["a"])
 _MODULE = vars(_SAMPLE)["_replace"].__globals__
 #: what namedtuple and typing.NamedTuple put into their classes, apart from the fields
 _OWN = frozenset(vars(_SAMPLE)) - {"a"} | frozenset((
-    "__annotations__", "__orig_bases__", "__static_attributes__", "__firstlineno__", "__annotate__", "__annotate_func__",
-    "__annotations_cache__",
+    "__annotations__", "__orig_bases__", "__static_attributes__", "__firstlineno__", "__annotate__",
+    "__annotate_func__", "__annotations_cache__",
 ))  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 """Calls of NumPy functions that come again: from the second on, straight to the primitive they led to.
 
-What `np.sum(x, axis=1)` or `np.where(c, x, 0.0)` does is decided by the types of its arguments. A call that has led to one
-primitive on its own arguments is remembered at its place in the user's code; the next one with arguments of the same types
-evaluates and records that primitive without the way through the function's signature. Calls with plain arrays among the
-arguments, whose values may matter, are never remembered.
+What `np.sum(x, axis=1)` or `np.where(c, x, 0.0)` does is decided by the types of its arguments. A call that has led to
+one primitive on its own arguments is remembered at its place in the user's code; the next one with arguments of the
+same types evaluates and records that primitive without the way through the function's signature. Calls with plain
+arrays among the arguments, whose values may matter, are never remembered.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def _append(parts: list[Any], argument: Any, tensors: list[Any]) -> bool:
 
 
 def learn(result: Any, tensors: list[Any], before: int) -> Any:
-    """What to remember of a call that gave `result`: a Site, or NEVER. `before` is a node number from before the call."""
+    """What to remember of a call that gave `result`: a Site, or NEVER. `before` is a node number from before the
+    call.
+    """
     edge: Any = result._edge if isinstance(result, TensorBase) else None
     site = getattr(edge, "site", None)
     if type(site) is not Site or site.prim.multi or site.out_type is None or edge.seq != before + 1:

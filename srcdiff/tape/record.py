@@ -50,7 +50,7 @@ def plain(value: Any, traced: bool = False) -> Any:
     return out
 
 
-# --------------------------------------------------------------------------------------------- flat, one and two operands
+# ------------------------------------------------------------------------------------------- flat, one and two operands
 
 
 def unary(prim: Primitive, evaluate: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -111,8 +111,10 @@ def reflected(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[
 
 def acceptable(y: Any) -> Any:
     """An operand as an array, number or Tensor; NotImplemented for what is none of these."""
-    if isinstance(y, (np.ndarray, np.generic, bool, int, float, complex)):
-        return y if getattr(y, "dtype", None) != object else NotImplemented
+    if isinstance(y, (np.ndarray, np.generic)):
+        return y if y.dtype.kind != "O" else NotImplemented
+    if isinstance(y, (bool, int, float, complex)):
+        return y
     if isinstance(y, (list, tuple)):
         if modes.recorder is not None:
             modes.recorder.fail("an operator on a list means something else for numbers than for arrays")
@@ -121,7 +123,9 @@ def acceptable(y: Any) -> Any:
 
 
 def record1(prim: Primitive, x: Any, value: Any, frame: Any) -> Any:
-    """The Tensor for `value`, the result of a primitive of one Tensor without parameters, recorded if it needs to be."""
+    """The Tensor for `value`, the result of a primitive of one Tensor without parameters, recorded if it needs to
+    be.
+    """
     mode = modes.recording
     if mode == 3:
         return watched(record1, prim, (x,), {}, (prim, x, value, frame))
@@ -171,8 +175,8 @@ def record2(prim: Primitive, x: Any, y: Any, value: Any, frame: Any) -> Any:
     y_tensor = isinstance(y, TensorBase)
     x_edge = x._edge if x_tensor else None
     y_edge = y._edge if y_tensor else None
-    if x_edge is None and y_edge is None or not mode or prim.vjps is None:
-        return plain(value, x_tensor and x._traced or y_tensor and y._traced)
+    if (x_edge is None and y_edge is None) or not mode or prim.vjps is None:
+        return plain(value, (x_tensor and x._traced) or (y_tensor and y._traced))
     table = tables.get(id(frame.f_code))
     if table is None:
         table, frame = find_place(frame)
@@ -250,8 +254,9 @@ def kept(x: Any) -> Any:
 
 
 def _missed(table: Table, key: Any, prim: Primitive, operands: tuple[Any, ...], value: Any, frame: Any) -> Site:
-    """The site of an operation on two operands that was not found under `key`, literals as constants: perhaps one of them
-    varies at this place and the site is known under a key that leaves its value out."""
+    """The site of an operation on two operands that was not found under `key`, literals as constants: perhaps one of
+    them varies at this place and the site is known under a key that leaves its value out.
+    """
     varying = 0
     parts = list(key)
     if prim.name not in _STATIC_LITERALS:
@@ -530,7 +535,8 @@ def new_site(
             if needed and prim.rule(k) is None and avals[k].differentiable:
                 raise NotDifferentiableError(
                     f"{prim.name}: the derivative with respect to operand {prim.operand_name(k)} ({avals[k]}) does not "
-                    f"exist or is not implemented{prim.reason and ': ' + prim.reason}; use sd.detach on it, or give a rule"
+                    f"exist or is not implemented{prim.reason and ': ' + prim.reason}; use sd.detach on it, or give a "
+                    "rule"
                 )
     out_aval = tuple(aval(v.shape, v.dtype) for v in value) if prim.multi else aval(value.shape, value.dtype)
     site = Site(
@@ -588,7 +594,9 @@ def _link(out: Any, x: Any, step: tuple[Primitive, tuple[Any, ...], dict[str, An
 
 
 def scalar_view(x: Any, prim: Primitive, dynamic: tuple[Any, ...], params: dict[str, Any], value: Any) -> Any:
-    """The 0-d array that shares x's memory, for the NumPy scalar `value` that a view operation gave: PyTorch's `x[i]`."""
+    """The 0-d array that shares x's memory, for the NumPy scalar `value` that a view operation gave: PyTorch's
+    `x[i]`.
+    """
     array = x.materialise()
     if prim.name != "getitem":
         return prim.eval(array, *dynamic, **params)
@@ -618,22 +626,22 @@ def forbidden_view(view: View, modified: str) -> str:
     """PyTorch's text for a view that may not be used once it (or what it is a view of) has been written."""
     if not view.steps:
         return (
-            f"Output 0 of {view.multi} is a view and {modified} modified inplace. This view was created inside a custom "
-            "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
-            "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
-            "forbidden. You can fix this by cloning the output of the custom Function."
+            f"Output 0 of {view.multi} is a view and {modified} modified inplace. This view was created inside a "
+            "custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace "
+            "would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+            "This behavior is forbidden. You can fix this by cloning the output of the custom Function."
         )
     if view.no_grad:
         return (
-            f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled. Given that this use "
-            "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-            "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
-            "you want the inplace to be tracked)."
+            f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled. Given that "
+            "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+            "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) "
+            "or both outside (if you want the inplace to be tracked)."
         )
     return (
-        f"Output 0 of {view.multi} is a view and {modified} modified inplace. This view is the output of a function that "
-        "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-        "inplace operation by an out-of-place one."
+        f"Output 0 of {view.multi} is a view and {modified} modified inplace. This view is the output of a function "
+        "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+        "replace the inplace operation by an out-of-place one."
     )
 
 

@@ -31,8 +31,9 @@ class Site:
     """What recorded nodes share. `kinds[k]` tells what operand k is, `values[k]` a static literal's value."""
 
     __slots__ = (
-        "__weakref__", "all_need", "avals", "code", "compile_now", "counts", "executables", "keeps", "kinds", "label", "lasti",
-        "needs", "node_class", "out_aval", "out_type", "params", "prim", "save_code", "save_list", "sightings", "skipped", "step", "steps", "traced", "values",
+        "__weakref__", "all_need", "avals", "code", "compile_now", "counts", "executables", "keeps", "kinds", "label",
+        "lasti", "needs", "node_class", "out_aval", "out_type", "params", "prim", "save_code", "save_list", "sightings",
+        "skipped", "step", "steps", "traced", "values",
     )  # fmt: skip
 
     def __init__(

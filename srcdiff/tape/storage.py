@@ -100,16 +100,17 @@ class Storage:
 
 
 class SharedByArguments(Storage):
-    """The memory of one array that was passed as two differentiated arguments. Each has a gradient of its own, so a write,
-    which changes both, is refused."""
+    """The memory of one array that was passed as two differentiated arguments. Each has a gradient of its own, so a
+    write, which changes both, is refused.
+    """
 
     __slots__ = ()
 
     def before_write(self, snapshot: bool, place: Any = None) -> None:
         """Refuse."""
         raise AutogradError(
-            "an array that was passed as two differentiated arguments is written: its gradient with respect to each would "
-            "be undefined; pass a copy"
+            "an array that was passed as two differentiated arguments is written: its gradient with respect to each "
+            "would be undefined; pass a copy"
         )
 
 

@@ -151,8 +151,8 @@ def test_unused_inputs() -> None:
     x, y = leaf(), leaf()
     out = np.sum(x * x)
     text = (
-        "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
-        "the desired behavior."
+        "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
+        "is the desired behavior."
     )
     assert message(RuntimeError, lambda: grad(out, [x, y], retain_graph=True)) == text
     gx, gy = grad(out, [x, y], retain_graph=True, allow_unused=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import srcdiff.ops.catalogue  # noqa: F401  declares the primitives
+import srcdiff.ops.catalogue  # noqa: F401  declares every primitive
 from srcdiff.aval import aval
 from srcdiff.core.builder import Builder
 from srcdiff.core.primitive import REGISTRY, Operand

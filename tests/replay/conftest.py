@@ -11,13 +11,14 @@ from srcdiff.api import player
 
 
 class Untraced:
-    """The module `sys` where no trace function is set."""
+    """The module `sys`, but for the trace function of coverage."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)
 
-    def gettrace(self) -> None:
-        return None
+    def gettrace(self) -> Any:
+        tracer = sys.gettrace()
+        return None if type(tracer).__module__.startswith("coverage") else tracer
 
 
 @pytest.fixture(autouse=True)

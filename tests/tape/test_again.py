@@ -1,4 +1,6 @@
-"""Calls of NumPy functions that come again give what the first call gave, for every kind of argument that decides it."""
+"""Calls of NumPy functions that come again give what the first call gave, for every kind of argument that decides
+it.
+"""
 
 from __future__ import annotations
 
@@ -65,10 +67,8 @@ def test_zeros_of_either_sign_are_different_literals() -> None:
     def call(x, low):
         return np.maximum(np.where(x > 100.0, x, low), low)
 
-    signs = []
-    for _ in range(3):
-        for low in (0.0, -0.0):
-            signs.append(bool(np.signbit(call(sd.tensor(X, requires_grad=True), low).detach().numpy()).all()))
+    made = [call(sd.tensor(X, requires_grad=True), low) for low in [0.0, -0.0] * 3]
+    signs = [bool(np.signbit(value.detach().numpy()).all()) for value in made]
     assert signs == [False, True] * 3
 
 
@@ -78,7 +78,7 @@ def test_errors_of_remembered_calls_name_the_line() -> None:
 
     for _ in range(3):
         call(sd.tensor(X, requires_grad=True), (3, 2))
-    with pytest.raises(ValueError, match="test_again.py"):
+    with pytest.raises(ValueError, match=r"test_again\.py"):
         call(sd.tensor(X, requires_grad=True), (4, 2))
 
 
