@@ -10,9 +10,9 @@ import numpy as np
 
 from srcdiff import runtime
 from srcdiff.aval import aval
-from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
+from srcdiff.codegen.loops import emit_loops
 from srcdiff.config import Options
 from srcdiff.core.builder import Builder, interpret, item
 from srcdiff.core.program import Node, Program, Source
@@ -21,6 +21,8 @@ from srcdiff.origin import Origin, describe
 from srcdiff.tape.lower import Lowered, Slot, collect, edge_node, leading_to, lower
 from srcdiff.tape.matcher import Matcher, make_matcher
 from srcdiff.tape.node import AccumulateGrad, Edge, GradNode, InputNode
+from srcdiff.transform.group import group
+from srcdiff.transform.reroll import reroll, written_out
 from srcdiff.transform.reverse import reverse
 from srcdiff.transform.rewrite import prepare, simplify, used_inputs
 
@@ -65,15 +67,21 @@ def compile_backward(
     if len(live) < len(roots):
         backward = _with_dead_roots(backward, roots, [edge in live for edge in roots])
     backward, slots = _without_unused(backward, slots, len(roots))
-    source = emit(backward, header(lowered.program, wrt, backward, len(roots)))
+    rolled, groups = group(reroll(backward, options.exact))
+    source = emit_loops(rolled, header(lowered.program, wrt, rolled, len(roots)))
     position = {id(node): k for k, node in enumerate(nodes)}
     slots = [_renumber(slot, inner, position) for slot in slots]
     leaves = [position[id(edge_node(edge))] for edge in edges] if wanted is None else []
-    match = make_matcher(nodes, roots, wanted, slots, leaves, needed)
+    values = [_moved(part, len(roots)) for part in groups[len(roots) :]]
+    match = make_matcher(nodes, roots, wanted, slots, leaves, needed, values)
     return Executable(
-        match, runner(backward, source, options), source, lowered.program, backward, targets, _shared(backward),
+        match, runner(rolled, source, options), source, lowered.program, backward, targets, _shared(backward),
         sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), _closed(nodes, wanted), _may_warn(backward),
     )  # fmt: skip
+
+
+def _moved(group: int | tuple[int, ...], count: int) -> int | tuple[int, ...]:
+    return group - count if isinstance(group, int) else tuple(k - count for k in group)
 
 
 def differentiate(lowered: Lowered, wrt: Sequence[Node]) -> tuple[Program, list[Slot]]:
@@ -130,7 +138,7 @@ def header(forward: Program, wrt: Sequence[Node], program: Program, roots: int) 
     place = f"{out.source.file}:{out.source.line}" if out is not None and out.source.file else ""
     inputs = tuple((node.name or "x", node.aval) for node in wrt)
     saved = tuple(node for node in program.inputs[roots:])
-    return Header(forward.name, place, tuple(node.name or "x" for node in wrt), inputs, saved)
+    return Header(forward.name, place, tuple(node.name or "x" for node in wrt), inputs, saved, written_out(program))
 
 
 # ------------------------------------------------------------------------------------------------------------- details
@@ -138,9 +146,14 @@ def header(forward: Program, wrt: Sequence[Node], program: Program, roots: int) 
 
 def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
     """The forward program of these nodes, with the user's names."""
-    origins = {node: origin_of(node) for node in nodes if node.site.prim is not None}
-    sources = {node: Source(o.target, o.file, o.line, o.text) for node, o in origins.items() if o is not None}
-    names = {node: operand_names(node, o) for node, o in origins.items() if o is not None}
+    # nodes of one site, such as the iterations of a loop leave, come from one place
+    samples = {node.site: node for node in nodes if node.site.prim is not None}
+    places = {site: origin_of(node) for site, node in samples.items()}
+    called = {site: operand_names(samples[site], o) for site, o in places.items() if o is not None}
+    written = {site: Source(o.target, o.file, o.line, o.text) for site, o in places.items() if o is not None}
+    origins = {node: places[node.site] for node in nodes if node.site.prim is not None}
+    sources = {node: written[node.site] for node, o in origins.items() if o is not None}
+    names = {node: called[node.site] for node, o in origins.items() if o is not None}
     avals: dict[GradNode, Any] = {}
     for node in nodes:
         if node.site.prim is not None:

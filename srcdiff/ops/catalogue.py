@@ -13,6 +13,7 @@ from srcdiff.ops import (  # noqa: F401
     indexing,
     layers,
     linalg,
+    loops,
     losses,
     neural,
     reductions,

@@ -1,0 +1,374 @@
+"""Prints programs that have loops: `for t in range(50):` with the statements of the body.
+
+Guarantees: as `emit`; the statements of a body stand once, and are executed in the order of the iterations. What
+every iteration leaves is stored in an array that is made before the loop, written into directly where the operation
+can, or in a list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import gast
+import numpy as np
+
+from srcdiff.aval import abbreviate
+from srcdiff.codegen.elements import (
+    count_reads,
+    element_index,
+    is_loop,
+    is_zeros,
+    shifted,
+    without_number,
+    writing_into,
+)
+from srcdiff.codegen.emit import _Function, _ufunc_of, emit
+from srcdiff.codegen.header import Header
+from srcdiff.codegen.numbers import emit_numbers, of_numbers
+from srcdiff.codegen.printer import Comments
+from srcdiff.codegen.statements import Statement
+from srcdiff.codegen.template import call, constant, method, name, store
+from srcdiff.core.loop import Carried, Fixed, Kept, Loop
+from srcdiff.core.program import Node, Program
+from srcdiff.transform.names import stem
+
+_LOAD = gast.Load()
+
+
+def emit_loops(program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False) -> str:
+    """The text of a function that computes the program's outputs: `emit`, for programs that may have loops."""
+    if not any(map(is_loop, program.nodes())):
+        return emit_numbers(program, doc) if quick and of_numbers(program) else emit(program, doc, plain, quick)
+    function = _Looping(program, plain)
+    function.quick = quick and not plain
+    return function.text(doc)
+
+
+class _Looping(_Function):
+    """An emission that knows the operation `loop`."""
+
+    #: names of the variables that count, of loops inside each other
+    turns: list[str]
+    depth = 0
+
+    def __init__(self, program: Program, plain: bool) -> None:
+        super().__init__(program, plain)
+        self.turns = []
+        #: what is written where a value is read that has no variable: `h[t]`
+        self.trees: dict[Node, Any] = {}
+        self.read: Counter[Node] = Counter(x for node in program.nodes() for x in node.operands)
+        self.read.update(out for out in program.outputs if out is not None)
+
+    def turn(self, depth: int) -> str:
+        """The variable that counts in a loop inside so many others."""
+        if depth == len(self.turns):
+            self.turns.append(self.namer.take("t"))
+        return self.turns[depth]
+
+    def _statement(self, statement: Statement, into: Node | None, dead: tuple[Node, ...]) -> list[Any]:
+        node = statement.node
+        if not is_loop(node):
+            return super()._statement(statement, into, dead)
+        lines = _LoopText(self, node).lines()
+        self.shown = None
+        if dead:
+            lines.append(gast.Delete([gast.Name(self.names[x], gast.Del(), None, None) for x in dict.fromkeys(dead)]))
+        return lines
+
+    def _kept(self) -> list[Node]:
+        """What goes into a loop may live on in a list of its values."""
+        return [
+            *super()._kept(),
+            *(x for s in self.statements if is_loop(s.node) for x in s.reads),
+        ]
+
+
+class _LoopText:
+    """The text of one loop."""
+
+    def __init__(self, outer: _Looping, node: Node) -> None:
+        self.outer = outer
+        self.node = node
+        self.spec: Loop = node.kwargs["spec"]
+        #: results that something reads, by number
+        self.results: dict[int, list[Node]] = {}
+        for each in outer.items.get(node, ()):
+            self.results.setdefault(each.kwargs["k"], []).append(each)
+        self.operands: list[Any] = []
+        self.before: list[Any] = []
+
+    def lines(self) -> list[Any]:
+        """The statements: what the loop needs, and the loop."""
+        outer, spec = self.outer, self.spec
+        carried = spec.carried
+        self.operands = [self._hoisted(k, x) for k, x in enumerate(self.node.operands)]
+        kept: list[tuple[Kept, str]] = []
+        for k, each in enumerate(spec.kept):
+            items = self.results.get(len(carried) + k, [])
+            stems = next((x.name for x in items if x.name), None) or "values"
+            label = outer.namer.take(stems)
+            if label != stems and not stems.endswith("s"):
+                label = outer.namer.take(f"{stems}s")
+            for item in items:
+                outer.names[item] = label
+            kept.append((each, label))
+            self._buffer(each, label)
+        body = _Body(outer, self.node, self.operands, kept)
+        for k, read in carried:
+            initial = self.node.operands[read.operand]
+            if body.adopted(k):
+                continue
+            line = gast.Assign([store(body.variable(k))], self._initial(initial, read.operand), None)
+            outer.comments[line] = Comments((), str(initial.aval))
+            self.before.append(line)
+        inside = body.lines()
+        for number, (k, _) in enumerate(carried):
+            for item in self.results.get(number, ()):
+                outer.names[item] = body.variable(k)
+        for number, output in enumerate(spec.last):
+            for item in self.results.get(len(carried) + len(kept) + number, ()):
+                outer.names[item] = body.label(output)
+        turns = call("range", constant(spec.trips))
+        if spec.downwards:
+            turns = call("reversed", turns)
+        target = store(body.count if body.turned else "_")
+        return [*self.before, gast.For(target, turns, inside, [], None)]
+
+    def _hoisted(self, k: int, x: Node) -> Any:
+        """The tree of an operand: a name, unless it is a number, or costs nothing to write out."""
+        outer = self.outer
+        if x.is_literal or x in outer.names or x in outer.trees:
+            return outer._tree(x)
+        assert x.prim is not None
+        fixed = any(type(read) is Fixed and read.operand == k for read in self.spec.reads)
+        if not fixed and all(type(read) is Carried for read in self.spec.reads if read.operand == k):
+            return None  # written where it is assigned to the variable
+        if x.prim.name == "transpose" and (x.operands[0] in outer.names):
+            return outer._tree(x)
+        label = outer.namer.take(stem(x))
+        line = gast.Assign([store(label)], outer._tree(x), None)
+        outer.comments[line] = Comments((), str(x.aval))
+        self.before.append(line)
+        outer.names[x] = label
+        return name(label)
+
+    def _initial(self, x: Node, operand: int) -> Any:
+        return self.outer._tree(x) if is_zeros(x) or self.operands[operand] is None else self.operands[operand]
+
+    def _buffer(self, each: Kept, label: str) -> None:
+        """The array or list that keeps a value of all iterations."""
+        spec = self.spec
+        aval: Any = spec.body.outputs[each.output].aval  # type: ignore[union-attr]
+        first = None
+        if each.initial is not None:
+            read: Any = spec.reads[each.initial]
+            first = self.operands[read.operand]
+            if first is None:
+                first = self.operands[read.operand] = self._named(self.node.operands[read.operand])
+        count = spec.trips + (first is not None)
+        made: Any
+        if each.stacked:
+            shape = (count, *aval.shape)
+            dtype = [] if aval.dtype == np.float64 else [constant(aval.dtype)]
+            made = call("np.empty", constant(shape if len(shape) > 1 else count), *dtype)
+        elif spec.downwards:
+            made = gast.BinOp(gast.List([constant(None)], _LOAD), gast.Mult(), constant(count))
+        else:
+            made = gast.List([] if first is None else [first], _LOAD)
+        line = gast.Assign([store(label)], made, None)
+        sizes = ",".join(map(str, (count, *aval.shape)))
+        remark = f"{abbreviate(aval.dtype)}[{sizes}]" if each.stacked else None
+        self.outer.comments[line] = Comments((), remark)
+        self.before.append(line)
+        if each.stacked and first is not None:
+            self.before.append(gast.Assign([gast.Subscript(name(label), constant(0), gast.Store())], first, None))
+
+    def _named(self, x: Node) -> Any:
+        outer = self.outer
+        label = outer.namer.take(stem(x))
+        self.before.append(gast.Assign([store(label)], outer._tree(x), None))
+        outer.names[x] = label
+        return name(label)
+
+
+def _is_fresh(x: Node, outer: _Looping) -> bool:
+    """Whether this is an array made for nothing but this loop."""
+    made = x.prim is not None and (x.prim.elementwise or x.prim.name in ("matmul", "sum_to"))
+    return made and x.shape != () and outer.read[x] == 1
+
+
+class _Body(_Looping):
+    """The emission of a body."""
+
+    def __init__(self, outer: _Looping, node: Node, operands: Sequence[Any], kept: Sequence[tuple[Kept, str]]) -> None:
+        spec: Loop = node.kwargs["spec"]
+        super().__init__(spec.body, outer.plain)
+        self.spec = spec
+        self.namer = outer.namer
+        self.comments = outer.comments
+        self.names = {}
+        self.kept = kept
+        self.turns, self.depth = outer.turns, outer.depth + 1
+        self.count = self.turn(outer.depth)
+        self.turned = False
+        self.first: list[Any] = []
+        self.owners: dict[Node, int] = {}  # the carried variable that an output is assigned to at once
+        self.variables: dict[int, str] = {}
+        self.inputs = spec.body.inputs
+        self.outputs: list[Any] = list(spec.body.outputs)
+        self.stems = {label for _, label in kept} | {label.removesuffix("s") for _, label in kept}
+        self.handed_on = {self.outputs[read.output] for _, read in spec.carried}
+        self.accumulators = {
+            k for k, read in spec.carried
+            if is_zeros(node.operands[read.operand])
+            or (_is_fresh(node.operands[read.operand], outer) and count_reads(spec, read.operand) == 1)
+        }  # fmt: skip
+        self.adopted_ones: set[int] = set()
+        for k, (x, read) in enumerate(zip(self.inputs, spec.reads, strict=True)):
+            if type(read) is Carried:
+                initial = node.operands[read.operand]
+                alone = outer.read[initial] == 1 and count_reads(spec, read.operand) == 1
+                label = outer.names.get(initial, "")
+                if initial.prim is not None and alone and without_number(label) == without_number(stem(x)):
+                    self.adopted_ones.add(k)
+                    self.variables[k] = self.names[x] = label
+                else:
+                    self.variables[k] = self.names[x] = self._take(stem(x))
+            elif type(read) is Fixed:
+                self.trees[x] = operands[read.operand]
+            else:
+                self._element(x, read, operands[read.operand])
+        last_read: dict[Node, int] = {}
+        for place, statement in enumerate(self.statements):
+            for x in statement.reads:
+                last_read[x] = place
+        self.defined = defined = {statement.node: place for place, statement in enumerate(self.statements)}
+        for k, read in spec.carried:
+            out = self.outputs[read.output]
+            x = self.inputs[k]
+            if (
+                out in defined
+                and out not in self.owners
+                and last_read.get(x, -1) <= defined[out]
+                and x not in self.outputs
+            ):
+                self.owners[out] = k
+
+    def adopted(self, k: int) -> bool:
+        """Whether the variable behind input k is the one that holds its first value."""
+        return k in self.adopted_ones
+
+    def variable(self, k: int) -> str:
+        """The name of the variable behind input k, which is carried."""
+        return self.variables[k]
+
+    def label(self, output: int) -> str:
+        """The name of an output, after the loop."""
+        return self.names[self.outputs[output]]
+
+    def _take(self, wanted: str) -> str:
+        """A name; `h_t` where the array of all values is called h."""
+        return self.namer.take(f"{wanted}_{self.count}" if wanted in self.stems else wanted)
+
+    def _element(self, node: Node, read: Any, base: Any) -> None:
+        self.turned = True
+        tree = gast.Subscript(base, element_index(read, self.count), _LOAD)
+        uses = sum(x is node for each in self.program.nodes() for x in each.operands)
+        if uses > 1 + (node.shape != ()) or node in self.outputs:
+            label = self.names[node] = self._take(stem(node))
+            line = gast.Assign([store(label)], tree, None)
+            self.comments[line] = Comments((), str(node.aval))
+            self.first.append(line)
+        else:
+            self.trees[node] = tree
+
+    def _tree(self, node: Node) -> Any:
+        return self.trees[node] if node in self.trees else super()._tree(node)
+
+    def _operand(self, x: Node, user: Node) -> Any:
+        return self.trees[x] if x in self.trees else super()._operand(x, user)
+
+    def lines(self) -> list[Any]:
+        """The statements of the body, then what the next iteration reads."""
+        plan = self._plan()
+        lines: list[Any] = list(self.first)
+        for statement, into, dead in zip(self.statements, plan.into, plan.deleted, strict=True):
+            lines += self._statement(statement, into, dead)
+        for each, label in self.kept:
+            out = self.outputs[each.output]
+            if out not in self.defined:
+                lines.append(self._stored(each, label, self._tree(out)))
+        moves = [
+            (self.variables[k], self._tree(self.outputs[read.output])) for k, read in self.spec.carried
+            if self.owners.get(self.outputs[read.output]) != k
+        ]  # fmt: skip
+        moves = [(target, tree) for target, tree in moves if not (type(tree) is gast.Name and tree.id == target)]
+        if len(moves) == 1:
+            lines.append(gast.Assign([store(moves[0][0])], moves[0][1], None))
+        elif moves:
+            targets = gast.Tuple([store(target) for target, _ in moves], gast.Store())
+            lines.append(gast.Assign([targets], gast.Tuple([tree for _, tree in moves], _LOAD), None))
+        return lines
+
+    def _statement(self, statement: Statement, into: Node | None, dead: tuple[Node, ...]) -> list[Any]:
+        node = statement.node
+        owner = self.owners.get(node)
+        accumulated = owner is not None and self._accumulates(node, owner)
+        lines = super()._statement(statement, into, dead)
+        line = lines[0]
+        simple = type(line) is gast.Assign and type(line.targets[0]) is gast.Name
+        if simple:
+            wanted = self.variables[owner] if owner is not None else None
+            if wanted is None and statement.onto is None:
+                if node in self.handed_on and node not in self.owners:
+                    wanted = self.namer.take(f"next_{statement.label}")
+                elif statement.label in self.stems:
+                    wanted = self._take(statement.label)
+            if wanted is not None:
+                line.targets[0] = store(wanted)
+                self.names[node] = wanted
+        elif owner is not None:
+            self.owners.pop(node)
+        if accumulated and simple:
+            term = self._operand(node.operands[1], node)
+            added = gast.AugAssign(store(self.names[node]), gast.Add(), term)
+            self.comments[added] = self.comments.pop(line)
+            lines[0] = added
+            simple = False
+        if statement.onto is None and self._grows_later(node):
+            return lines
+        for each, label in self.kept:
+            if self.outputs[each.output] is not node:
+                continue
+            place = self._place(each)
+            direct = simple and each.stacked and into is None and node.shape != () and _ufunc_of(line.value) is not None
+            if direct and node.prim is not None and (node.prim.elementwise or node.prim.name == "matmul"):
+                line.value = writing_into(line.value, gast.Subscript(name(label), place, _LOAD))
+                simple = False
+            else:
+                lines.insert(1, self._stored(each, label, name(self.names[node])))
+        return lines
+
+    def _grows_later(self, node: Node) -> bool:
+        """Whether a statement below still adds to the variable of a value."""
+        return any(other.onto is not None and other.onto.node is node for other in self.statements)
+
+    def _accumulates(self, node: Node, owner: int) -> bool:
+        """Whether this adds to a variable that began as zeros of its own."""
+        return bool(
+            owner in self.accumulators and node.prim is not None and node.prim.name == "add" and node.shape != ()
+            and node.operands[0] is self.inputs[owner] and node.operands[1] is not node.operands[0]
+            and sum(x is self.inputs[owner] for each in self.program.nodes() for x in each.operands) == 1
+            and all(self.outputs[each.output] is not node for each, _ in self.kept)
+        )  # fmt: skip
+
+    def _place(self, each: Kept) -> Any:
+        self.turned = True
+        return shifted(self.count, each.initial is not None)
+
+    def _stored(self, each: Kept, label: str, value: Any) -> Any:
+        if not each.stacked and not self.spec.downwards:
+            return gast.Expr(method(name(label), "append", value))
+        return gast.Assign([gast.Subscript(name(label), self._place(each), gast.Store())], value, None)

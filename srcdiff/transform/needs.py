@@ -1,0 +1,208 @@
+"""What is needed of the loops of a program: operations of a body, and values that must be kept for all iterations.
+
+Everything is followed from the outputs. A value of an iteration is needed by a later loop (of the iterations in the
+same or the opposite order), by a sum over all iterations, of the last iteration only, or picked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from srcdiff.core.program import Node
+from srcdiff.transform.identity import made_by
+from srcdiff.transform.places import Address, ArrayPart, IrregularError, Pack, Places, Stack, in_order
+from srcdiff.transform.runs import Before, Each, Local, Part, Run, Same
+from srcdiff.transform.sums import Chain, is_outer, is_product
+
+MOST_STACKED = 1 << 26  # bytes of one stack
+MOST_PICKED = 3  # values of single iterations that something else reads
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Batch:
+    """The sum of operation j of a run over all iterations; of stacks, or (None) added up inside the loop."""
+
+    run: Run
+    j: int
+    stacks: tuple[Stack, ...] | None
+    turned: tuple[bool, bool] = (False, False)
+
+
+class Needs(Places):
+    """What is needed of each run."""
+
+    def __init__(
+        self, users: Mapping[Node, Sequence[Node]], runs: Sequence[Run], sums: Sequence[Chain], stretch: float
+    ) -> None:
+        super().__init__(users, runs)
+        self.most = MOST_STACKED / stretch
+        self.chains = {chain.top: chain for chain in sums}
+        self.live: set[Node] = set()
+        self.needed: dict[Run, set[int]] = {run: set() for run in runs}
+        self.kept: dict[tuple[Run, int], list[bool]] = {}  # stacked, with the initial value
+        self.picked: Counter[Run] = Counter()
+        self.last: dict[Run, dict[int, None]] = {run: {} for run in runs}
+        self.added: dict[Run, dict[int, None]] = {run: {} for run in runs}  # added up in the loop
+        self.batches: dict[Node, list[Any]] = {}
+
+    def demand(self, outputs: Sequence[Node]) -> None:
+        """Note what of each run is needed."""
+        stack: list[Any] = list(outputs)
+        while stack:
+            here = stack.pop()
+            if type(here) is tuple:
+                stack.extend(self._demand_operation(*here))
+            elif here not in self.live:
+                self.live.add(here)
+                if here in self.where:
+                    stack.append(self._demand_value(here))
+                elif here in self.chains:
+                    stack.extend(self._demand_sum(self.chains[here]))
+                else:
+                    stack.extend(here.operands)
+
+    def _demand_value(self, node: Node) -> Any:
+        run, t, j = self.where[node]
+        if type(node.aval) is tuple:
+            raise IrregularError(run)
+        if t == run.trips - 1:
+            self.last[run][j] = None
+        else:
+            self.picked[run] += 1
+            if self.picked[run] > MOST_PICKED:
+                raise IrregularError(run)
+            self.keep(run, j, False)
+        return run, j
+
+    def keep(self, run: Run, j: int, stacked: bool, initial: bool = False) -> None:
+        """All values of an operation are needed, as an array if stacked; and its value before the first iteration."""
+        flags = self.kept.setdefault((run, j), [False, False])
+        flags[0] |= stacked
+        flags[1] |= initial
+        if initial and self.downwards[run]:
+            raise IrregularError(run)
+
+    def _demand_operation(self, run: Run, j: int) -> list[Any]:
+        if j in self.needed[run]:
+            return []
+        self.needed[run].add(j)
+        kinds = run.operands[j]
+        if isinstance(kinds, Part):
+            return [kinds.base]
+        found: list[Any] = []
+        for kind in kinds:
+            if isinstance(kind, Local):
+                found.append((run, kind.j))
+            elif isinstance(kind, Before):
+                found += [(run, kind.j), kind.initial]
+            elif isinstance(kind, Same):
+                found.append(kind.node)
+            elif isinstance(kind, Each):
+                found += self._demand_address(self.address(run, kind), run.trips, False)
+        return found
+
+    def _demand_address(self, address: Address | Stack, trips: int, stacked: bool) -> list[Any]:
+        source = address.source
+        if type(source) is Pack:
+            return list(source.nodes)
+        if type(source) is ArrayPart:
+            return [source.base]
+        run, j = source
+        lowest = min(address.start, address.start + address.step * (trips - 1))
+        self.keep(run, j, stacked, lowest < 0)
+        initial = self.initial(run, j)
+        return [(run, j), *([initial] if initial is not None else [])]
+
+    # ------------------------------------------------------------------------------------------------------------- sums
+
+    def _demand_sum(self, chain: Chain) -> list[Any]:
+        """Terms that are an operation of all iterations become one batch; the others stay terms."""
+        groups: dict[Any, list[Node]] = {}
+        for term in chain.terms:
+            found = self.where.get(term)
+            groups.setdefault(term if found is None else (found[0], found[2]), []).append(term)
+        parts: list[Any] = []
+        demands: list[Any] = []
+        for key, terms in groups.items():
+            if type(key) is tuple and len(terms) == key[0].trips == len(set(terms)):
+                batch = self._batch(*key)
+                parts.append(batch)
+                if batch.stacks is None:
+                    self.added[batch.run][batch.j] = None
+                    demands.append(key)
+                else:
+                    for each in batch.stacks:
+                        demands += self._demand_address(each, batch.run.trips, True)
+            else:
+                parts += terms
+                demands += terms
+        self.batches[chain.top] = parts
+        return demands
+
+    def _batch(self, run: Run, j: int) -> Batch:
+        node, kinds = run.sample[j], run.operands[j]
+        in_loop = Batch(run, j, None)
+        if isinstance(kinds, Part):
+            return in_loop
+        alone = len(self.users[node]) == 1
+        if alone and is_product(node):
+            found = [self._turned(run, kind) for kind in kinds]
+            x, y = (self._stack(run, kind) for kind, _ in found)
+            if x is not None and y is not None:
+                return Batch(run, j, (x, y), (found[0][1], found[1][1]))
+        elif alone and is_outer(node) and type(kinds[0]) is Local:
+            inner = run.operands[kinds[0].j]
+            x = self._stack(run, inner[0]) if not isinstance(inner, Part) else None
+            y = self._stack(run, kinds[1])
+            if x is not None and y is not None:
+                return Batch(run, j, (x, y))
+        elif alone and made_by(node, "sum_to"):
+            x = self._stack(run, kinds[0])
+            if x is not None:
+                return Batch(run, j, (x,))
+        elif not alone:
+            x = self._stack(run, Local(j))
+            if x is not None:
+                return Batch(run, j, (x,))
+        return in_loop
+
+    def _turned(self, run: Run, kind: Any) -> tuple[Any, bool]:
+        """The operand under a transpose, and whether there was one."""
+        if type(kind) is Local and made_by(run.sample[kind.j], "transpose") and type(run.operands[kind.j]) is tuple:
+            return run.operands[kind.j][0], True  # type: ignore[index]
+        return kind, False
+
+    def _stack(self, run: Run, kind: Any) -> Stack | None:
+        """All values of an operand as an array in the order of t; None if that cannot be, or costs too much."""
+        down, count = self.downwards[run], run.trips
+        if type(kind) is Local:
+            op = run.operands[kind.j]
+            if type(op) is Part:
+                array = ArrayPart(op.base, run.sample[kind.j].kwargs["index"], op.place)
+                if array.whole:
+                    return in_order(array, op.start, op.step, count, down)
+            node = run.sample[kind.j]
+            if type(node.aval) is tuple or count * node.aval.nbytes > self.most or made_by(node, "transpose"):
+                return None
+            return in_order((run, kind.j), 0, 1, count, down)
+        if type(kind) is Before:
+            if (
+                down
+                or count * run.sample[kind.j].aval.nbytes > self.most
+                or kind.initial is not self.initial(run, kind.j)
+            ):
+                return None
+            return in_order((run, kind.j), -1, 1, count, down)
+        if type(kind) is Each:
+            try:
+                address = self.address(run, kind)
+            except IrregularError:
+                return None
+            node = next(x for x in kind.nodes if x is not None)
+            if count * node.aval.nbytes > self.most or (type(address.source) is ArrayPart and not address.source.whole):
+                return None
+            return in_order(address.source, address.start, address.step, count, down)
+        return None
