@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import gast
 
 from srcdiff.codegen.emit import _with_out
+from srcdiff.codegen.numbers import _is_computed, _is_number
 from srcdiff.codegen.template import constant, name, subscript
 from srcdiff.core.loop import Element, Loop
-from srcdiff.core.program import Node
+from srcdiff.core.program import Node, Program
 from srcdiff.index import Dynamic, Index
 
 
@@ -59,3 +61,28 @@ def element_index(read: Element, turn: str) -> Any:
     """What stands between the brackets where a body reads an element."""
     parts = (*read.index.parts[: read.place], Dynamic(0, False), *read.index.parts[read.place + 1 :])
     return subscript(Index(parts, read.index.tuple_like, read.index.unique), [shifted(turn, read.start, read.step)])
+
+
+def operations(program: Program) -> Iterator[Node]:
+    """The operations of a program and of the bodies of its loops."""
+    for node in program.nodes():
+        if is_loop(node):
+            yield from operations(node.kwargs["spec"].body)
+        if node.prim is not None:
+            yield node
+
+
+def loops_of_numbers(program: Program) -> bool:
+    """Whether everything is a float64 number, or a list of them that loops go through."""
+    if not all(map(_is_number, program.inputs)):
+        return False
+    for node in program.nodes():
+        if node.prim is None:
+            continue
+        if is_loop(node):
+            spec = node.kwargs["spec"]
+            if any(each.stacked for each in spec.kept) or not loops_of_numbers(spec.body):
+                return False
+        elif node.prim.name not in ("item", "pick") and not _is_computed(node):
+            return False
+    return True

@@ -20,13 +20,15 @@ from srcdiff.codegen.elements import (
     element_index,
     is_loop,
     is_zeros,
+    loops_of_numbers,
+    operations,
     shifted,
     without_number,
     writing_into,
 )
 from srcdiff.codegen.emit import _Function, _ufunc_of, emit
 from srcdiff.codegen.header import Header
-from srcdiff.codegen.numbers import emit_numbers, of_numbers
+from srcdiff.codegen.numbers import FUNCTIONS, _Numbers, emit_numbers, of_numbers
 from srcdiff.codegen.printer import Comments
 from srcdiff.codegen.statements import Statement
 from srcdiff.codegen.template import call, constant, method, name, store
@@ -41,6 +43,8 @@ def emit_loops(program: Program, doc: str | Header | None = None, plain: bool = 
     """The text of a function that computes the program's outputs: `emit`, for programs that may have loops."""
     if not any(map(is_loop, program.nodes())):
         return emit_numbers(program, doc) if quick and of_numbers(program) else emit(program, doc, plain, quick)
+    if quick and loops_of_numbers(program):
+        return _emit_number_loops(program, doc)
     function = _Looping(program, plain)
     function.quick = quick and not plain
     return function.text(doc)
@@ -53,8 +57,8 @@ class _Looping(_Function):
     turns: list[str]
     depth = 0
 
-    def __init__(self, program: Program, plain: bool) -> None:
-        super().__init__(program, plain)
+    def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = ()) -> None:
+        super().__init__(program, plain, reserved)
         self.turns = []
         #: what is written where a value is read that has no variable: `h[t]`
         self.trees: dict[Node, Any] = {}
@@ -372,3 +376,19 @@ class _Body(_Looping):
         if not each.stacked and not self.spec.downwards:
             return gast.Expr(method(name(label), "append", value))
         return gast.Assign([gast.Subscript(name(label), self._place(each), gast.Store())], value, None)
+
+
+class _NumberLoops(_Numbers, _Looping):
+    """Loops of statements that run on Python's floats."""
+
+
+def _emit_number_loops(program: Program, doc: str | Header | None) -> str:
+    """The text of `emit_numbers`, for loops."""
+    used = {node.prim.name for node in operations(program) if node.prim is not None}
+    functions = [each for each in FUNCTIONS if each in used]
+    inner = Program(f"{program.name}_of_numbers", program.inputs, program.outputs)
+    made = _NumberLoops(inner, functions)
+    text = made.text(doc)
+    arguments = [made.names[node] for node in program.inputs]
+    result = call("rt.in_floats", name(inner.name), constant(tuple(functions)), *map(name, arguments))
+    return f"{text}\n\n{made.outer(program.name, arguments, [gast.Return(result)])}"

@@ -95,7 +95,8 @@ def run(program: Program, values: tuple[Any, ...], **options: Any) -> Any:
 
 
 def check(program: Program, values: tuple[Any, ...], want: tuple[Any, ...], tolerance: float) -> None:
-    for got in (run(program, values), run(program, values, plain=True), interpret(program, values)):
+    texts = ({}, {"plain": True}, {"quick": True})
+    for got in (*(run(program, values, **how) for how in texts), interpret(program, values)):
         for x, y in zip(want, got, strict=True):
             scale = float(np.max(np.abs(x), initial=0.0))
             np.testing.assert_allclose(y, x, rtol=0, atol=tolerance * scale)
@@ -142,6 +143,17 @@ def test_backward_of_the_documents_loop(golden: Callable[[str, str], None]) -> N
     values = inputs_of(made.program)
     given = tuple(values[g] if isinstance(g, int) else tuple(values[k] for k in g) for g in groups)
     check(rolled, given, interpret(made.program, values), 1e-12)
+
+
+def test_loops_of_numbers_run_on_floats(golden: Callable[[str, str], None]) -> None:
+    """And on NumPy's numbers where Python's raise an error: the sine of an infinity."""
+    case = pendulum(250)
+    rolled = step_of(case, exact=False)
+    golden("loop_of_numbers.py", emit_loops(rolled, quick=True))
+    values = (np.float64(np.inf), np.float64(1.0))
+    with np.errstate(all="ignore"):
+        want, got = interpret(rolled, values), run(rolled, values, quick=True)
+    np.testing.assert_array_equal(got, want)
 
 
 def test_time_does_not_depend_on_the_number_of_iterations() -> None:
