@@ -51,6 +51,8 @@ class _Function:
     """The state of one emission."""
 
     quick = False
+    #: from how many bytes on an array is worth a buffer, if not from LARGE on
+    large: int | None = None
 
     def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = ()) -> None:
         self.program = program
@@ -78,7 +80,7 @@ class _Function:
 
     def text(self, doc: str | Header | None) -> str:
         if self.quick:
-            self.statements = partition(self.program, products=True)
+            self.statements = partition(self.program, products=True, large=self.large)
         plan = self._plan()
         blocks: list[list[Any]] = []
         for statement, into, dead in zip(self.statements, plan.into, plan.deleted, strict=True):
@@ -220,15 +222,15 @@ class _Function:
 
     def _plan(self) -> Plan:
         count = len(self.statements)
-        large = any(_bytes(statement.node) >= LARGE for statement in self.statements)
-        if self.plain or not large:
+        large = LARGE if self.large is None else self.large
+        if self.plain or not any(_bytes(statement.node) >= large for statement in self.statements):
             return Plan((None,) * count, ((),) * count)
         defined = {statement.node for statement in self.statements}
         steps = [self._step(each, defined) for each in self.statements]
-        plan = schedule(steps, self._kept(), LARGE)
+        plan = schedule(steps, self._kept(), large)
         if self.quick and count <= LONGEST:
             able = [s.defines for s in steps if s.writable or (s.fresh and s.defines.prim.name == "matmul")]  # type: ignore[union-attr]
-            self.buffers = buffered(steps, plan, self._kept(), able, LARGE)
+            self.buffers = buffered(steps, plan, self._kept(), able, large)
             for first in dict.fromkeys(self.buffers.values()):
                 self.buffer_names[first] = self.namer.take(f"buffer_{len(self.buffer_names) + 1}")
         return plan

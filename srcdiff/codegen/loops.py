@@ -15,6 +15,7 @@ import gast
 import numpy as np
 
 from srcdiff.aval import abbreviate
+from srcdiff.codegen.blocks import emit_blocks, has_blocks
 from srcdiff.codegen.elements import (
     count_reads,
     element_index,
@@ -42,6 +43,8 @@ _LOAD = gast.Load()
 def emit_loops(program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False) -> str:
     """The text of a function that computes the program's outputs: `emit`, for programs that may have loops."""
     if not any(map(is_loop, program.nodes())):
+        if has_blocks(program):
+            return emit_blocks(program, doc, plain)
         return emit_numbers(program, doc) if quick and of_numbers(program) else emit(program, doc, plain, quick)
     if quick and loops_of_numbers(program):
         return _emit_number_loops(program, doc)

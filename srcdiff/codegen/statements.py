@@ -80,7 +80,8 @@ def _shape(prim: Primitive) -> _Shape:
 class _Partition:
     """The state of one pass over a program."""
 
-    def __init__(self, program: Program, buffers: bool, products: bool) -> None:
+    def __init__(self, program: Program, buffers: bool, products: bool, large: int) -> None:
+        self.large = large
         self.nodes = program.nodes()
         self.buffers = buffers
         self.products = products
@@ -98,6 +99,8 @@ class _Partition:
             if _is_free(node) and node.operands[0].prim is not None and self.uses.get(node, 0) > 1:
                 self.named.add(node.operands[0])
             self.named.update(node.operands[k] for k in _shape(node.prim).repeated)
+            if node.prim.name == "blocks":  # its operands are read again for every block
+                self.named.update(x for x in node.operands if x.prim is not None)
         self.pending: dict[Node, _Pending] = {}
         #: scatters that are added to a variable
         self.terms: set[Node] = set()
@@ -113,7 +116,7 @@ class _Partition:
         if node in self.outputs or prim.multi or node.name is not None or prim.name == "scatter":
             return True
         placed = prim.elementwise or (self.products and prim.name == "matmul")
-        if self.buffers and placed and node.aval.nbytes >= LARGE:
+        if self.buffers and placed and node.aval.nbytes >= self.large:
             return True
         if self.uses[node] == 2 and self._restated(node):
             return False
@@ -253,8 +256,10 @@ def _scatters(node: Node) -> bool:
     return node.prim is not None and node.prim.name == "scatter"
 
 
-def partition(program: Program, buffers: bool = True, products: bool = False) -> list[Statement]:
+def partition(
+    program: Program, buffers: bool = True, products: bool = False, large: int | None = None
+) -> list[Statement]:
     """The statements of a program in order. With `buffers`, each operation on a large array gets its own, so that
     it can write into memory that is free again; with `products` each large product of matrices as well."""
-    made = _Partition(program, buffers, products)
+    made = _Partition(program, buffers, products, LARGE if large is None else large)
     return made.run()

@@ -25,6 +25,7 @@ def _results(*xs: Aval, spec: Any) -> Any:
     return spec.avals
 
 
+blocks = nondiff("blocks", "*xs", "spec(xs)", _results, "spec", _REASON, multi=True)
 loop = nondiff("loop", "*xs", "spec(xs)", _results, "spec", _REASON, multi=True)
 pack = nondiff("pack", "*xs", "(*xs,)", _listed, "", _REASON)
 pick = nondiff("pick", "x", "x[k]", _picked, "k", _REASON, view=True)

@@ -9,6 +9,7 @@ import numpy as np
 from srcdiff.config import Options
 from srcdiff.core.builder import Builder, rename
 from srcdiff.core.program import Node, Program
+from srcdiff.transform.block import in_blocks
 from srcdiff.transform.cheaper import CHEAPER
 from srcdiff.transform.contract import contract
 from srcdiff.transform.reverse import reverse
@@ -54,7 +55,7 @@ def fuse(
     gradients = tuple(None if out is None else new[out] for out in vjp.program.outputs)
     outputs = (new[value], *gradients, *(new[c] for c in conditions if c is not None))
     program = Program(name, tuple(new[now[node]] for node in inputs), outputs)
-    return program if options.exact else straighten(contract(simplify(program, more=CHEAPER)))
+    return program if options.exact else straighten(contract(in_blocks(simplify(program, more=CHEAPER))))
 
 
 def _copy(node: Node, new: dict[Node, Node], builder: Builder) -> None:

@@ -16,4 +16,4 @@ SAMPLES: dict[str, list[Sample]] = {name: samples for table in TABLES for name, 
 assert len(SAMPLES) == sum(map(len, TABLES)), "a primitive is in two tables"
 
 #: What makes no sense by itself: `item` takes an output of another primitive.
-WITHOUT_SAMPLES = {"item", "loop", "pack", "pick", "stacked"}
+WITHOUT_SAMPLES = {"item", "blocks", "loop", "pack", "pick", "stacked"}

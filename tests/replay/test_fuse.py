@@ -35,7 +35,6 @@ def squares(w: Any, x: Any, targets: Any) -> Any:
     return np.mean((x @ w - targets) ** 2) + 1e-3 * np.sum(w * w)
 
 
-
 FUNCTIONS = [cross_entropy, softmax, evidence, squares]
 
 
