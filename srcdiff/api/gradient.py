@@ -251,15 +251,18 @@ class Grad(Transformed):
                 return self._checked(entry, result, args, kwargs, options)
             barred = result
         signature = None if barred else player.wants(args, kwargs, self._chosen(args, kwargs), style)
-        traced = self._traced_call(args, kwargs)
+        # a call that is about to be replayed needs no compiled backward
+        traced = self._traced_call(args, kwargs, compiling=signature is None)
         if signature is not None:
             self._record(signature, args, kwargs, traced[:2], options)
         return traced
 
-    def _traced_call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def _traced_call(
+        self, args: Sequence[Any], kwargs: dict[str, Any], compiling: bool = True
+    ) -> tuple[Any, Any, Any]:
         run = self._trace(args, kwargs)
         value, aux = scalar_result(run.result, self._has_aux, self._what)
-        found, is_open = gradients_of(run, value, counts=self._counts)
+        found, is_open = gradients_of(run, value, counts=self._counts, compiling=compiling)
         gradient = self._structured(run.rebuild(found))
         return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
 
@@ -273,7 +276,7 @@ class Grad(Transformed):
             self._counts.replayed += 1
             return *result, None
         entry.checks = max(entry.checks - 1, 0)
-        traced = self._traced_call(args, kwargs)
+        traced = self._traced_call(args, kwargs, compiling=False)
         if not agrees(result, traced[:2]):
             name = getattr(self._function, "__name__", "function")
             self._player.disagreed(
@@ -330,7 +333,7 @@ class ValueAndGrad(Grad):
 
 
 def gradients_of(
-    run: Trace, value: Any, ct: Any = None, retain: bool = False, counts: Counts | None = None
+    run: Trace, value: Any, ct: Any = None, retain: bool = False, counts: Counts | None = None, compiling: bool = True
 ) -> tuple[list[Any], bool]:
     """The gradient for each leaf, in the caller's kind: array, NumPy scalar, float or Tensor; zeros if there is none.
 
@@ -342,7 +345,7 @@ def gradients_of(
     if ct is None:
         shape, dtype = value._value.shape, value._value.dtype
         ct = np.ones(shape, dtype) if shape else dtype.type(1)
-    found, is_open = trace_gradients([edge], [ct], run.edges, run.start, retain, counts)
+    found, is_open = trace_gradients([edge], [ct], run.edges, run.start, retain, counts, compiling)
     return [like(leaf, g) for leaf, g in zip(run.leaves, found, strict=True)], is_open
 
 

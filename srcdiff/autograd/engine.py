@@ -54,6 +54,7 @@ def trace_gradients(
     start: int,
     retain: bool,
     counts: Counts | None = None,
+    compiling: bool = True,
 ) -> tuple[list[Any], bool]:
     """The same for a trace whose nodes are numbered from `start`, and whether it depends on something older that
     requires grad. If so, the cotangents are Tensors that can be differentiated with respect to that.
@@ -81,7 +82,7 @@ def trace_gradients(
         finally:
             modes.grad, modes.recording = before
     values = [ct._value if isinstance(ct, TensorBase) else ct for ct in cts]
-    if not modes.anomaly and site.prim is not None and compilable(nodes):
+    if compiling and not modes.anomaly and site.prim is not None and compilable(nodes):
         found = _by_signature(site, nodes, roots, wanted, not retain, counts)
         if found is not None:
             return _spread(found, values, len(wanted)), False
