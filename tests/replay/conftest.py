@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,5 +23,7 @@ class Untraced:
 
 
 @pytest.fixture(autouse=True)
-def _untraced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(player, "sys", Untraced())
+def _untraced() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:  # not the test's own, which it may undo
+        patch.setattr(player, "sys", Untraced())
+        yield
