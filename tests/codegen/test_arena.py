@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -117,3 +118,17 @@ def test_random_programs_of_large_arrays_keep_their_values(data: st.DataObject) 
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
         for x, copy in zip(given_values, before, strict=True):
             np.testing.assert_array_equal(x, copy)
+
+
+def test_a_step_needs_no_more_memory_than_the_straight_text() -> None:
+    step, _ = loaded(chain())
+    plain = load(emit(chain(), plain=True), "step", "step", {"np": np, "rt": runtime})
+    given_values = values(3)
+    peaks = []
+    for function in (plain, step):
+        tracemalloc.start()
+        for _ in range(3):  # the buffers of the first call serve the others
+            function(*given_values)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] <= peaks[0] * 1.02
