@@ -7,6 +7,7 @@ likewise.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -46,6 +47,21 @@ def static_key(index: Any) -> Any:
     return None
 
 
+@functools.lru_cache(4096)
+def static_index(key: Any, shape: tuple[int, ...]) -> Index:
+    """The Index of integers, slices, None and Ellipsis, given as `static_key` gives them."""
+    parts = tuple(_part(k) for k in key) if _is_several(key) else _part(key)
+    return split(parts, shape)[0]
+
+
+def _is_several(key: Any) -> bool:
+    return type(key) is tuple and not (len(key) == 2 and key[0] is slice)
+
+
+def _part(key: Any) -> Any:
+    return slice(*key[1]) if type(key) is tuple else key
+
+
 def subscript(x: Any, index: Any) -> Any:
     """`x[index]` for a Tensor x, called from its `__getitem__`."""
     if modes.recording == 3:
@@ -67,14 +83,15 @@ def subscript(x: Any, index: Any) -> Any:
         site = table.get((lasti, _getitem, x._type, int))
         if site is not None:
             return _known(x, x._value[index], site, (index,))
-    vary = table.varies((table.start(lasti), _getitem), key)
-    out = indexing.getitem(x, index, vary)
+    if not table.varies((table.start(lasti), _getitem), key):
+        value = x._value[index]
+        params = {"index": static_index(key, x._value.shape)}
+        site = record.new_site(table, (lasti, _getitem, x._type, key), _getitem, (x,), params, value, frame)
+        return _known(x, value, site, ())
+    out = indexing.getitem(x, index, True)
     edge = out._edge
-    if edge is not None and edge.site.prim is _getitem:
-        if not vary:
-            table[lasti, _getitem, x._type, key] = edge.site
-        elif type(key) is int:
-            table[lasti, _getitem, x._type, int] = edge.site
+    if type(key) is int and edge is not None and edge.site.prim is _getitem:
+        table[lasti, _getitem, x._type, int] = edge.site
     return out
 
 

@@ -5,7 +5,6 @@ On values under differentiation they mean what they mean for NumPy: an array is 
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 from collections.abc import Callable
@@ -16,10 +15,9 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import operand
 from srcdiff.functions.indexing import index_of
-from srcdiff.index import Index, split
 from srcdiff.inplace.write import copy_into, direct, is_there, store, update2
 from srcdiff.ops import catalogue  # noqa: F401
-from srcdiff.subscript import static_key
+from srcdiff.subscript import static_index, static_key
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import acceptable
 from srcdiff.tape.site import find_place, tables
@@ -49,21 +47,6 @@ def augmented(
 
     apply.__name__ = apply.__qualname__ = f"__i{name}__"
     return apply
-
-
-@functools.lru_cache(4096)
-def _static_index(key: Any, shape: tuple[int, ...]) -> Index:
-    """The Index of integers, slices, None and Ellipsis, given as `static_key` gives them."""
-    parts = tuple(_part(k) for k in key) if _is_several(key) else _part(key)
-    return split(parts, shape)[0]
-
-
-def _is_several(key: Any) -> bool:
-    return type(key) is tuple and not (len(key) == 2 and key[0] is slice)
-
-
-def _part(key: Any) -> Any:
-    return slice(*key[1]) if type(key) is tuple else key
 
 
 class WritingOperators(TensorBase):
@@ -103,7 +86,7 @@ class WritingOperators(TensorBase):
             if table.varies((table.start(frame.f_lasti), _setitem), key):
                 static, dynamic = index_of(self, index, True)
             else:
-                static, dynamic = _static_index(key, self._value.shape), ()
+                static, dynamic = static_index(key, self._value.shape), ()
         if static.selects_all(self._value.shape):
             copy_into(self, value)
         else:
