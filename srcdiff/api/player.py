@@ -43,6 +43,8 @@ class Entry:
     outcomes: tuple[bool, ...]
     copies: tuple[bool, ...]
     finishers: tuple[Callable[[Any], Any], ...]
+    #: the value as the caller gets it
+    finish: Callable[[Any], Any]
     rebuild: Callable[[list[Any]], Any]
     program: Program
     source: str
@@ -76,7 +78,7 @@ class Entry:
         found = []
         for out, copy, finish in zip(outs[1:], self.copies, self.finishers, strict=False):
             found.append(finish(out.copy() if copy and out is not None else out))
-        return outs[0], self.rebuild(found)
+        return self.finish(outs[0]), self.rebuild(found)
 
 
 @np.errstate(divide="raise", over="raise", invalid="raise")

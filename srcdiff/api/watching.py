@@ -118,8 +118,9 @@ def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Se
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
         raise RefusedError("it stores into containers, and was given some")
     others = [value for key, value in (*enumerate(args), *kwargs.items()) if key not in chosen]
-    if findings.asks and any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in flatten(others)[0]):
-        raise RefusedError("it calls isinstance, and was given arrays that are not differentiated")
+    arrays = any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in flatten(others)[0])
+    if findings.asks and arrays and not (config.options.clone and all(cloned(f) is not f for f in findings.asks)):
+        raise RefusedError("it calls isinstance, was given arrays that are not differentiated, and has no source")
     return findings
 
 
@@ -216,12 +217,23 @@ def make_entry(
     else:
         function = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
     leaves = run.leaves
+    copies = shared_results(program)
     return Entry(
         signature, guard, function, tuple(array for _, array in recorder.constants),
-        tuple(outcome for _, outcome in recorder.branches), shared_results(program)[1 : 1 + len(wrt)],
-        tuple(_finisher(leaf) for leaf in leaves), lambda found: structured(run_rebuild(run, found)), program, source,
-        guard_source, style_of(options),
+        tuple(outcome for _, outcome in recorder.branches), copies[1 : 1 + len(wrt)],
+        tuple(_finisher(leaf) for leaf in leaves), _value_finisher(run, recorder, copies[0]),
+        lambda found: structured(run_rebuild(run, found)), program, source, guard_source, style_of(options),
     )  # fmt: skip
+
+
+def _value_finisher(run: Trace, recorder: Recorder, shared: bool) -> Callable[[Any], Any]:
+    """How the function's value becomes what the caller gets: of NumPy's kind, and in memory of its own where it was."""
+    value = run.result._value
+    if isinstance(value, np.generic):
+        return lambda out: out[()] if type(out) is np.ndarray else out
+    if shared and not any(np.may_share_memory(value, tensor._value) for tensor in recorder.arguments):
+        return lambda out: out.copy()
+    return lambda out: out
 
 
 def run_rebuild(run: Trace, found: list[Any]) -> list[Any]:

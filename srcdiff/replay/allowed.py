@@ -51,6 +51,7 @@ _MORE = """
     isscalar result_type clip rollaxis delete compress tri unique bincount lexsort triu_indices tril_indices diagflat
     diag_indices bitwise_and bitwise_or bitwise_xor invert cumulative_sum gradient cond matrix_rank lstsq eigvals eig
     uint8 int8 int16 float16 complex128 complex64 asarray asanyarray ascontiguousarray conjugate item tolist
+    ndarray generic number integer floating inexact
 """
 _TRANSFORMS = "grad value_and_grad"
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"

@@ -60,8 +60,8 @@ class Findings:
 
     reads: list[Read] = field(default_factory=list)
     stores: bool = False
-    #: it calls isinstance
-    asks: bool = False
+    #: functions that call isinstance
+    asks: list[Any] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     #: attributes read, with code and instruction; and those allowed besides the listed ones (fields of namedtuples)
     attributes: list[tuple[CodeType, int, str]] = field(default_factory=list)
@@ -218,7 +218,7 @@ def _function(function: Any, findings: Findings) -> None:
         _value(content, f"{here}: the variable {name}", findings)
     outer = frozenset(code.co_freevars)
     for inner in _codes(code):
-        _scan(inner, function.__globals__, outer, findings)
+        _scan(inner, function, outer, findings)
 
 
 def _defaults(function: Any) -> tuple[Any, Any]:
@@ -233,7 +233,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(const)
 
 
-def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], findings: Findings) -> None:
+def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findings) -> None:
     if code.co_flags & 0x380:  # coroutines, asynchronous generators
         raise RefusedError(f"{where(code, 0)}: {code.co_name} is asynchronous")
     before: Any = None
@@ -252,7 +252,11 @@ def _scan(code: CodeType, namespace: dict[str, Any], outer: frozenset[str], find
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
             findings.attributes.append((code, here, instruction.argval))
         elif name == "LOAD_GLOBAL":
-            _global(code, here, instruction.argval, namespace, findings)
+            if instruction.argval == "isinstance":
+                if not (instruction.arg or 0) & 1:
+                    raise RefusedError(f"{where(code, here)}: isinstance is not called where it is named")
+                findings.asks.append(function)
+            _global(code, here, instruction.argval, function.__globals__, findings)
 
 
 def _is_singleton(instruction: Any) -> bool:
@@ -273,7 +277,6 @@ def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], fin
         raise RefusedError(f"{where(code, here)}: {name}() is not known to be free of effects")
     if ORIGINAL_BUILTINS.get(name, MISSING) is not value:
         raise RefusedError(f"{where(code, here)}: the builtin {name} is not what it was when srcdiff was imported")
-    findings.asks = findings.asks or name == "isinstance"
     findings.reads.append(Read("global", namespace, name, MISSING))
     findings.reads.append(Read("global", vars(builtins), name, value))
 

@@ -41,7 +41,7 @@ class Recorder:
         self.failed: str | None = None
         #: operations that may warn or raise
         self.done: list[Node] = []
-        self._arguments: list[Any] = []
+        self.arguments: list[Any] = []
         #: id of an array or NumPy scalar -> it, and the node of its value
         self._by_value: dict[int, tuple[Any, Node]] = {}
         #: what tensors were just before the write that is going on
@@ -53,7 +53,7 @@ class Recorder:
         node = self.builder.input(aval(value.shape, value.dtype), name, Source(name))
         self._mark(tensor, node)
         self.inputs.append(node)
-        self._arguments.append(tensor)
+        self.arguments.append(tensor)
         return node
 
     def fail(self, reason: str) -> NoReturn:
@@ -175,7 +175,7 @@ class Recorder:
             self._by_value.pop(id(tensor._value), None)
         self._before = {}
         for tensor in tensors:
-            if any(tensor is argument for argument in self._arguments):
+            if any(tensor is argument for argument in self.arguments):
                 self.fail("it writes into an argument")
             self._before[id(tensor)] = (tensor, tensor.__dict__.pop("_node", None))
 
