@@ -160,8 +160,8 @@ class Player:
         self.entries = [entry, *self.entries]
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
-        """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls, unless
-        some are replayed already.
+        """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls,
+        unless some are replayed already.
         """
         self.traced_only[signature] = reason
         self.failures.append(reason)

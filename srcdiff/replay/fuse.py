@@ -8,6 +8,7 @@ import numpy as np
 
 from srcdiff.config import Options
 from srcdiff.core.builder import Builder, rename
+from srcdiff.core.primitive import REGISTRY
 from srcdiff.core.program import Node, Program
 from srcdiff.transform.block import in_blocks
 from srcdiff.transform.cheaper import CHEAPER
@@ -47,7 +48,8 @@ def fuse(
             operands = tuple(new[now[operand]] for operand in original.operands)
             new[node] = _made(original, operands, builder)
     seed, *saved = vjp.program.inputs
-    new[seed] = builder.literal(np.ones((), value.dtype)[()]) if not value.shape else builder.input(value.aval, "g_out")
+    one = builder.literal(np.ones((), value.dtype)[()])
+    new[seed] = builder.emit(REGISTRY["full"], (one,), {"shape": value.shape}) if value.shape else one
     for proxy, original in zip(saved, vjp.saved, strict=True):
         new[proxy] = new[original]
     for node in vjp.program.nodes():
