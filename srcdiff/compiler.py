@@ -22,6 +22,7 @@ from srcdiff.tape.lower import Lowered, Slot, collect, edge_node, leading_to, lo
 from srcdiff.tape.matcher import Matcher, make_matcher
 from srcdiff.tape.node import AccumulateGrad, Edge, GradNode, InputNode
 from srcdiff.transform.group import group
+from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import reroll, written_out
 from srcdiff.transform.reverse import reverse
 from srcdiff.transform.rewrite import prepare, simplify, used_inputs
@@ -68,6 +69,7 @@ def compile_backward(
         backward = _with_dead_roots(backward, roots, [edge in live for edge in roots])
     backward, slots = _without_unused(backward, slots, len(roots))
     rolled, groups = group(reroll(backward, options.exact))
+    rolled = rolled if options.exact else in_pieces(rolled)
     source = emit_loops(rolled, header(lowered.program, wrt, rolled, len(roots)))
     position = {id(node): k for k, node in enumerate(nodes)}
     slots = [_renumber(slot, inner, position) for slot in slots]
