@@ -22,6 +22,7 @@ from srcdiff.functions.dispatch import no_value
 from srcdiff.ops import shaping as shaping_ops
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.structural import cast, real_part, transpose
+from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 from srcdiff.torchlike import indexing, ordering, parts, pointwise, products, shaping
@@ -245,4 +246,6 @@ class ArrayMethods(ArrayReductions):
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements as bytes."""
+        if modes.recorder is not None:
+            modes.recorder.fail("tobytes() reads a value")
         return self._array.tobytes(order)

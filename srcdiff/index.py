@@ -177,7 +177,7 @@ def split(index: Any, shape: Shape, vary: bool = False) -> tuple[Index, tuple[An
     Dynamic parts are integer arrays or ints; lists are converted. Tensors must have been replaced by their arrays
     before. Raises IndexError for what NumPy would refuse too.
     """
-    tuple_like = type(index) is tuple
+    tuple_like = isinstance(index, tuple)
     given = [_array_part(part) for part in (index if tuple_like else (index,))]
     axes = _axes_of(given, len(shape))
     parts: list[Any] = []

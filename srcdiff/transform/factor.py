@@ -66,7 +66,10 @@ def _factors(x: Node, single: Mapping[Node, bool], depth: int = 0) -> list[Node]
     if x.prim is None or not is_array(x) or not single.get(x, False) or depth > DEEPEST:
         return []
     if x.prim.name == "mul":
-        here = [operand for operand in x.operands if is_scalar(operand)]
+        first, second = x.operands
+        # not from an array of less precision, which would then be summed as such
+        pairs = ((first, second), (second, first))
+        here = [t for t, rest in pairs if is_scalar(t) and rest.aval.dtype == x.aval.dtype]
         return here + [t for operand in x.operands for t in _factors(operand, single, depth + 1)]
     if x.prim.name in ("div", "neg"):
         return _factors(x.operands[0], single, depth + 1)

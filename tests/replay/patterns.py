@@ -78,7 +78,7 @@ TO_VECTOR = _listed(
 
 #: what a function had better not do, if it is to be replayed
 EFFECTS = _listed(
-    """
+    r"""
     LOG.append(len(LOG)) | global COUNT; COUNT += 1 | STORE['n'] = STORE.get('n', 0) + 1 |
     x = x + RNG.normal() * 0.0 + RNG.normal() | BUFFER[0] += 1 | BUFFER[:] = 3.0 | LOG.append(x) |
     helper.calls = getattr(helper, 'calls', 0) + 1 | b = BUFFER; b += 1 | print(end='') | y += 0.5 | y[0] = 3.0 |
