@@ -30,6 +30,7 @@ from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, InputNode, next_seq
 from srcdiff.tape.value import TensorBase
+from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import written_out
 
 
@@ -206,6 +207,7 @@ def make_entry(
     options = config.options
     try:
         program = fuse_loops(name, inputs, node, [tensor._node for tensor in tensors], branches, options)
+        program = program if options.exact else in_pieces(program)
     except NotDifferentiableError as error:
         raise RefusedError(str(error)) from None
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""

@@ -9,7 +9,6 @@ from srcdiff.core.loop import Loop
 from srcdiff.core.program import Node, Program
 from srcdiff.ops.loops import loop
 from srcdiff.replay.fuse import fuse, shared
-from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import reroll
 from srcdiff.transform.shorten import SHORT, lengthened, shortened
 
@@ -29,9 +28,8 @@ def fuse_loops(
             made.append(reroll(whole, options.exact, tiny=0, stretch=short.trips / trips))
         long = lengthened(made, short.trips - SHORT)
         if long is not None:
-            return long if options.exact else in_pieces(long)
-    program = reroll(fuse(name, inputs, result, wrt, branches, options), options.exact)
-    return program if options.exact else in_pieces(program)
+            return long
+    return reroll(fuse(name, inputs, result, wrt, branches, options), options.exact)
 
 
 def shared_results(program: Program) -> tuple[bool, ...]:
