@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from srcdiff.errors import AutogradError, NotDifferentiableError
 from srcdiff.ops.structural import fit
 from srcdiff.origin import where
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import FREED_MESSAGE, GradNode, saved_value, stale_message
-from srcdiff.tape.site import ARRAY, OUT, STATIC, TENSOR, Site
+from srcdiff.tape.site import OUT, STATIC, TENSOR, Site
 
 
 def _operands(node: GradNode, site: Site) -> tuple[list[Any], Any]:
@@ -84,8 +86,6 @@ def record_step(node: GradNode, ct: Any) -> list[Any]:
                 out = _tensor(out, node, site.traced)
         elif site.kinds[k] is TENSOR:
             operands[k] = _tensor(operands[k], node.inputs[k], site.traced)
-        elif site.kinds[k] is ARRAY:
-            operands[k] = operands[k]
     return _apply(site, node, ct, out, operands)
 
 
@@ -95,4 +95,7 @@ def _tensor(value: Any, edge: Any, traced: bool) -> Any:
         tensor._edge = edge
     if modes.recorder is not None:
         modes.recorder.saved(tensor)
+    elif isinstance(value, np.ndarray):
+        # a value of its own: what is recorded now must not change when the memory it was saved from is written later
+        tensor._value = value.copy()
     return tensor

@@ -1,8 +1,8 @@
 """Long products `x.T @ y` in pieces that BLAS does in one thread.
 
-From about a million multiplications on, BLAS shares a product among threads. For tall factors, as sums over the steps of
-a loop make them, that gains little where cores are free and costs milliseconds where they are busy. Guarantees: values are
-equal up to the order in which products are added up; much longer products stay whole, since threads pay for them.
+From about a million multiplications on, BLAS shares a product among threads. For tall factors, as sums over the steps
+of a loop make them, that gains little where cores are free and costs milliseconds where they are busy. Guarantees:
+values are equal up to the order in which products are added up; much longer products stay whole, since threads pay.
 """
 
 from __future__ import annotations

@@ -514,3 +514,18 @@ def test_vjp_inside_grad() -> None:
 
     for _ in range(3):
         np.testing.assert_allclose(sd.grad(f)(X), 9 * X**2)
+
+
+def test_writes_after_an_inner_gradient_do_not_reach_it() -> None:
+    def outer(x):
+        inner = sd.grad(lambda a: np.sum(np.sin(a) * a * x))(x)
+        x[1] = 2.0
+        return np.sum(inner)
+
+    def plain(x):
+        return np.sum(np.cos(x) * x * x + np.sin(x) * x)
+
+    x = np.array([0.3, 0.7, 1.1])
+    expected = sd.grad(plain)(x.copy())
+    for _ in range(3):
+        np.testing.assert_allclose(sd.grad(outer)(x.copy()), expected, rtol=1e-12)
