@@ -257,9 +257,7 @@ class Grad(Transformed):
             self._record(signature, args, kwargs, traced[:2], options)
         return traced
 
-    def _traced_call(
-        self, args: Sequence[Any], kwargs: dict[str, Any], compiling: bool = True
-    ) -> tuple[Any, Any, Any]:
+    def _traced_call(self, args: Sequence[Any], kwargs: dict[str, Any], compiling: bool = True) -> tuple[Any, Any, Any]:
         run = self._trace(args, kwargs)
         value, aux = scalar_result(run.result, self._has_aux, self._what)
         found, is_open = gradients_of(run, value, counts=self._counts, compiling=compiling)
