@@ -163,11 +163,21 @@ class Table(dict[Any, Site]):
         return found
 
     def varies(self, place: Any, value: Any) -> bool:
-        """Count a literal seen at a place; True once there were more than three different ones."""
+        """Count a literal seen at a place; True once there were more than three different ones.
+
+        The sites that have one of them as a constant are then forgotten: each would be compiled by itself.
+        """
         seen = self.literals.setdefault(place, set())
+        if len(seen) > 3:
+            return True
+        seen.add((type(value), repr(value)))
         if len(seen) <= 3:
-            seen.add((type(value), repr(value)))
-        return len(seen) > 3
+            return False
+        start, prim = place[:2]
+        for key in list(self):
+            if key[1] is prim and self.start(key[0]) == start:
+                self.pop(key, None)
+        return True
 
 
 #: id of a code object -> its sites; entries go when the code dies
