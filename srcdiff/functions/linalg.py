@@ -239,12 +239,16 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     return parts.eigh(square(a), uplo=_triangle(UPLO))[0]
 
 
+#: before version 2.5, NumPy gave real results where all eigenvalues of a real matrix are real
+_REAL_EIGENVALUES = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
+
+
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
     a = square(a)
     w, v = parts.eig(a)
-    if a.dtype.kind != "c" and not np.any(plain(w).imag):
-        w, v = real(w), real(v)  # NumPy gives real results where all eigenvalues are real
+    if _REAL_EIGENVALUES and a.dtype.kind != "c" and not np.any(plain(w).imag):
+        w, v = real(w), real(v)
     return EigResult(w, v)
 
 

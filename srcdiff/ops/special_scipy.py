@@ -161,9 +161,9 @@ betainc = elementwise(
 
 # ---------------------------------------------------------------------------------------------- divergences and losses
 
-xlog1py = elementwise(
+xlog1py: Primitive = elementwise(
     "xlog1py", "x y", "rt.special.xlog1py(x, y)",
-    [lambda t, out, x, y: t * log1p(y), lambda t, out, x, y: t * (x / (1.0 + y))],
+    [lambda t, out, x, y: xlog1py(t, y), lambda t, out, x, y: t * (x / (1.0 + y))],
 )  # fmt: skip
 rel_entr = elementwise(
     "rel_entr", "x y", "rt.special.rel_entr(x, y)",

@@ -207,7 +207,6 @@ np.pad(v, 9, 'reflect', reflect_type='odd')
 np.quantile(v, 0.5, weights=v, method='inverted_cdf')
 np.quantile(v, 0.5, method='inverted_cdf')
 np.linalg.pinv(np.stack([x, y]), rcond=[0.1, 0.2])
-np.cross(v[:2], v[:2])
 """
 
 #: What NumPy accepts, though it rarely comes up.

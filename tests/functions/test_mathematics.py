@@ -243,6 +243,7 @@ CONSTANT = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # since NumPy 2.5
 @pytest.mark.parametrize("f", CONSTANT)
 def test_results_that_are_constant_have_no_gradient(f: Callable[[Any], Any]) -> None:
     want, out = f(M), f(tensor(M))
