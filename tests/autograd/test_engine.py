@@ -234,10 +234,11 @@ def last_smaller_batch() -> Step:
 
 @pytest.mark.usefixtures("untraced")
 @pytest.mark.parametrize("make", [new_heads, jacobian_rows, varying_rows, metric_every_tenth, last_smaller_batch])
-def test_a_thousand_iterations_are_flat(make: Callable[[], Step]) -> None:
-    grown, compiled = growth(make(), 1000)
+def test_thousands_of_iterations_are_flat(make: Callable[[], Step]) -> None:
+    grown, compiled = growth(make(), 2000)
     assert compiled <= 3
-    assert grown < 4_000
+    # The interpreter's own caches move by up to some 20 kB whatever the count; one object kept per step is 80 kB.
+    assert grown < 40_000
 
 
 @pytest.mark.usefixtures("untraced")
