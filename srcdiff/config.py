@@ -32,7 +32,7 @@ class Options:
     largest_graph: int = 20_000
     #: "auto" replays calls that are proved to be replayable, "never" traces every call; with "always" you vouch for
     #: every function: that it has no effects, and reads nothing from outside that changes
-    replay: str = "never"
+    replay: str = "auto"
     #: trace every n-th replayed call of an entry as well, and raise ReplayError if the results differ; 0 for never
     check_replay: int = 0
     #: turn off everything that reorders arithmetic

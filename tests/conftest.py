@@ -63,6 +63,25 @@ def untraced() -> Iterator[None]:
     sys.settrace(tracing)
 
 
+class Untraced:
+    """The module `sys`, but for the trace function of coverage."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+    def gettrace(self) -> Any:
+        tracer = sys.gettrace()
+        return None if type(tracer).__module__.startswith("coverage") else tracer
+
+
+@pytest.fixture(autouse=True)
+def _replaying() -> Iterator[None]:
+    """Replays are off where every line is traced, as under a debugger: in the tests they are on under coverage."""
+    with pytest.MonkeyPatch.context() as patch:  # not the test's own, which it may undo
+        patch.setattr("srcdiff.api.player.sys", Untraced())
+        yield
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden(name, text)` compares the text with `golden/<name>` beside the test, or rewrites that file (--regen)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from srcdiff.api.gradient import Transformed
 from srcdiff.api.tree import flatten
+from srcdiff.autograd.cache import STATS
 from srcdiff.tape.lower import edge_node
 from srcdiff.tape.node import Edge
 from srcdiff.tape.site import Site
@@ -19,6 +20,7 @@ class Compiled(Transformed):
         super().__init__(function, argnums, argnames, has_aux)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        STATS.traced += 1
         self._counts.traced += 1
         result = self._function(*args, **kwargs)
         for leaf in flatten(result)[0]:

@@ -16,7 +16,7 @@ from srcdiff.api.player import Entry, Player, style_of
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
 from srcdiff.api.watching import make_entry, prove, watch
-from srcdiff.autograd.cache import Counts, forget
+from srcdiff.autograd.cache import STATS, Counts, forget
 from srcdiff.autograd.engine import trace_gradients
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
@@ -167,6 +167,7 @@ class Transformed:
         return names[key] if key < len(names) else f"arg{key}"
 
     def _trace(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Trace:
+        STATS.traced += 1
         self._counts.traced += 1
         return trace(self._function, list(args), dict(kwargs), self._chosen(args, kwargs), self._name)
 
@@ -271,6 +272,7 @@ class Grad(Transformed):
         entry.plays += 1
         asked = options.check_replay and entry.plays % options.check_replay == 0
         if not entry.checks and not asked:
+            STATS.replayed += 1
             self._counts.replayed += 1
             return *result, None
         entry.checks = max(entry.checks - 1, 0)
@@ -315,7 +317,10 @@ class Grad(Transformed):
         if played is None or not agrees(played, traced):
             player.failed(signature, "the recorded call computes something else than the traced one", True)
             return
-        player.add(entry)
+        missed = player.add(entry)
+        if missed is not None:
+            STATS.miss(entry, missed)
+            self._counts.miss(entry, missed)
 
     @property
     def _what(self) -> str:

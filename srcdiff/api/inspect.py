@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from srcdiff.api.player import Player, signature_of, style_of, unreplayable
+from srcdiff.api.player import Player, forget_entries, signature_of, style_of, unreplayable
 from srcdiff.api.watching import prove
 from srcdiff.autograd.cache import STATS, Counts, forget_all
 from srcdiff.codegen.emit import emit
@@ -87,8 +87,8 @@ set_source_of(step_source)
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """Counts. `entries` compiled graphs, `hits` backward passes that found one, `misses` those that compiled one,
-    `traced` calls whose forward ran as written, `replayed` calls that ran generated code instead."""
+    """Counts. `entries` compiled graphs and recorded calls, `hits` backward passes and calls that found one, `misses`
+    those that made one, `traced` calls whose forward ran as written, `replayed` calls that ran generated code."""
 
     entries: int
     hits: int
@@ -103,7 +103,7 @@ def info_of(counts: Counts) -> CacheInfo:
     """Counts as users see them."""
     return CacheInfo(
         len(counts.executables),
-        counts.hits,
+        counts.hits + counts.replayed,
         counts.misses,
         counts.traced,
         counts.replayed,
@@ -118,8 +118,9 @@ def cache_info() -> CacheInfo:
 
 
 def cache_clear() -> None:
-    """Forget every compiled backward pass of the process, and the counts."""
+    """Forget everything compiled in the process, and the counts."""
     forget_all()
+    forget_entries()
     STATS.clear()
 
 
@@ -166,7 +167,12 @@ def explanation(function: Any, root: Any, wanted: list[Edge] | None, counts: Cou
     status = (
         "a compiled backward was found"
         if cached
-        else ("no compiled backward yet: a graph is walked node by node the first time, and compiled the second")
+        else "no compiled backward yet: "
+        + (
+            "a call that is replayed needs none"
+            if forward_runs.startswith("replayed")
+            else "a graph is walked node by node the first time, and compiled the second"
+        )
     )
     lines = [
         f"{getattr(function, '__name__', function)}, result computed at {here}",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -32,7 +33,7 @@ MOST_FAILURES = 4
 CHECKS = 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Entry:
     """One recorded path of one kind of call."""
 
@@ -53,6 +54,12 @@ class Entry:
     style: tuple[Any, ...]
     checks: int = CHECKS
     plays: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where in the user's code the result is computed."""
+        out = self.program.outputs[0]
+        return "unknown place" if out is None or not out.source.file else f"{out.source.file}:{out.source.line}"
 
     def path(self) -> Any:
         """What tells the paths of one function apart."""
@@ -99,7 +106,7 @@ def style_of(options: Options) -> tuple[Any, ...]:
     return (options.exact, options.backend, options.replay)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Player:
     """The entries of one function, and why it has none if it has none."""
 
@@ -109,6 +116,9 @@ class Player:
     sightings: dict[Any, int] = field(default_factory=dict)
     #: kinds of calls that are not recorded any more, and why
     traced_only: dict[Any, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _players.add(self)
 
     def play(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: tuple[Any, ...]) -> tuple[Entry | None, Any]:
         """An entry that serves this call, and its result. `(None, True)` if the call must be traced and not
@@ -151,13 +161,26 @@ class Player:
             return None
         return signature
 
-    def add(self, entry: Entry) -> None:
-        """Remember an entry, unless it is known: a path that is recorded again did not run as recorded."""
+    def add(self, entry: Entry) -> str | None:
+        """Remember an entry, and say why there was none; None if it is known: a path that is recorded again did not run
+        as recorded.
+        """
+        reason = "a call like this one was seen for the second time"
+        if self.entries:
+            reason += f"; it has other shapes, dtypes or values than the {len(self.entries)} recorded before"
         for known in self.entries:
             if known.path() == entry.path() and not known.plays:
                 self.traced_only[entry.signature] = "it warned, or took another path, whenever it was replayed"
-                return
+                return None
+            if known.signature == entry.signature:
+                reason = "another path through its branches, or other values read from outside"
         self.entries = [entry, *self.entries]
+        return f"{entry.place}: {reason}"
+
+    def clear(self) -> None:
+        """Forget all calls."""
+        self.entries, self.refused, self.failures = [], None, []
+        self.sightings, self.traced_only = {}, {}
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
         """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls,
@@ -172,6 +195,16 @@ class Player:
         """A replay and its trace gave different results: never replay this function again."""
         self.entries = []
         self.refused = reason
+
+
+#: of all functions
+_players: WeakSet[Player] = WeakSet()
+
+
+def forget_entries() -> None:
+    """Have every function forget the calls it can replay."""
+    for player in list(_players):
+        player.clear()
 
 
 def unreplayable() -> str | None:

@@ -89,11 +89,19 @@ def test_what_has_no_backward() -> None:
 def test_explain() -> None:
     f = sd.grad(lambda x: np.sum(np.sin(x)))
     assert "no compiled backward yet" in f.explain(X)
-    f(X), f(X)
-    text = f.explain(X)
+    with sd.config(replay="never"):
+        f(X), f(X)
+        text = f.explain(X)
     assert "a compiled backward was found" in text and "test_inspect.py:" in text and "24 bytes for backward" in text
     assert "second time" in text
     assert "no compiled backward yet" in f.explain(np.zeros(4))
+
+
+def test_explaining_a_replayed_call() -> None:
+    f = sd.grad(lambda x: np.sum(np.sin(x)))
+    f(X), f(X)
+    assert "replayed: forward and backward run as one generated function of 3 operations" in f.explain(X)
+    assert "0 calls like this one were seen" in f.explain(np.zeros(4))
 
 
 def test_explaining_leaves_the_cache_alone() -> None:
@@ -105,13 +113,14 @@ def test_explaining_leaves_the_cache_alone() -> None:
 
 def test_counts_of_a_function() -> None:
     f = sd.grad(lambda x: np.sum(np.sin(x)))
-    for _ in range(4):
+    for _ in range(5):
         f(X)
     info = f.cache_info()
     assert (info.entries, info.hits, info.misses) == (1, 2, 1) and info.bound == sd.config.cache_size
-    assert info.traced + info.replayed == 4
+    assert (info.traced, info.replayed) == (3, 2)
     f(np.zeros(4)), f(np.zeros(4))
     assert f.cache_info().entries == 2 and len(f.cache_info().reasons) == 2
+    assert "other shapes" in f.cache_info().reasons[1]
     f.cache_clear()
     info = f.cache_info()
     assert (info.entries, info.hits, info.misses, info.reasons) == (0, 0, 0, ())
@@ -119,9 +128,28 @@ def test_counts_of_a_function() -> None:
     np.testing.assert_allclose(f(X), np.cos(X))
 
 
+def test_counts_of_a_function_that_is_traced() -> None:
+    f = sd.grad(lambda x: np.sum(np.sin(x)))
+    with sd.config(replay="never"):
+        for _ in range(4):
+            f(X)
+    info = f.cache_info()
+    assert (info.entries, info.hits, info.misses, info.traced, info.replayed) == (1, 2, 1, 4, 0)
+
+
+def test_clearing_everything_forgets_recorded_calls() -> None:
+    f = sd.grad(lambda x: np.sum(np.sin(x)))
+    for _ in range(4):
+        f(X)
+    sd.cache_clear()
+    for _ in range(4):
+        f(X)
+    assert sd.cache_info().replayed == 1 and f.cache_info().replayed == 2
+
+
 def test_clearing_one_function_leaves_the_others() -> None:
     f, g = sd.grad(lambda x: np.sum(np.sin(x))), sd.grad(lambda x: np.sum(np.cos(x)))
-    for _ in range(3):
+    for _ in range(4):
         f(X), g(X)
     f.cache_clear()
     hits = g.cache_info().hits
