@@ -9,6 +9,7 @@ import numpy as np
 
 from srcdiff.errors import OutOfBoundsError
 from srcdiff.runtime_math import log_softmax, xlogy
+from srcdiff.runtime_rows import add_rows
 
 Array = Any
 
@@ -35,18 +36,9 @@ def embedding(weight: Array, index: Array) -> Array:
 
 
 def embedding_adjoint(ct: Array, index: Array, rows: int, padding: int | None) -> Array:
-    """Zeros with the rows of `ct` added up at `index`, except at the row `padding`.
-
-    Equal numbers are brought together by sorting, so that each run is one sum.
-    """
+    """Zeros with the rows of `ct` added up at `index`, except at the row `padding`."""
     width = ct.shape[index.ndim :]
-    out = np.zeros((rows, *width), ct.dtype)
-    if index.size:
-        flat = index.ravel()
-        order = np.argsort(flat, kind="stable")
-        ordered = flat[order]
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        out[ordered[starts]] = np.add.reduceat(ct.reshape(flat.size, *width)[order], starts, axis=0)
+    out: Array = add_rows(ct.reshape(index.size, math.prod(width)), index.ravel(), rows).reshape(rows, *width)
     if padding is not None:
         out[padding] = 0
     return out

@@ -210,7 +210,7 @@ class _Function:
             return name(known)
         if node.prim is None:
             return constant(node.literal)
-        return written(node, [self._operand(x, node) for x in node.operands])
+        return written(node, [self._operand(x, node) for x in node.operands], self.quick)
 
     def _operand(self, x: Node, user: Node) -> Any:
         known = self.names.get(x)

@@ -14,16 +14,19 @@ import numpy as np
 
 from srcdiff.codegen.template import attribute, call, constant, fill, method, subscript
 from srcdiff.core.program import Node
+from srcdiff.index import Dynamic
 
 _LOAD = gast.Load()
 _SMALL = 1 << 14  # elements; larger arrays of one repeated number are views
 
 
-def written(node: Node, operands: list[Any]) -> Any:
-    """The tree of an operation applied to the trees of its operands."""
+def written(node: Node, operands: list[Any], quick: bool = False) -> Any:
+    """The tree of an operation applied to the trees of its operands; with `quick`, what runs fastest."""
     assert node.prim is not None
-    idiom = IDIOMS.get(node.prim.name)
+    idiom = QUICK.get(node.prim.name) if quick else None
     tree = idiom(node, operands) if idiom is not None else None
+    idiom = IDIOMS.get(node.prim.name) if tree is None else None
+    tree = idiom(node, operands) if idiom is not None else tree
     return fill(node.prim, operands, node.params) if tree is None else tree
 
 
@@ -147,6 +150,18 @@ def _scatter(node: Node, operands: list[Any]) -> Any:
     return call("rt.scatter", value, index, constant(params["shape"]), constant(params["unique"]))
 
 
+def _getitem(node: Node, operands: list[Any]) -> Any:
+    """`x.take(rows, axis=0)`, which is up to ten times faster than `x[rows]` if x is a matrix."""
+    base, *dynamic = node.operands
+    if node.kwargs["index"].parts != (Dynamic(0),) or base.ndim < 2 or dynamic[0].ndim == 0:
+        return None
+    return method(operands[0], "take", operands[1], axis=constant(0)) if _counts(dynamic[0].dtype) else None
+
+
+def _counts(dtype: Any) -> bool:
+    return dtype.kind in "iu" and np.can_cast(dtype, np.intp)
+
+
 IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
     "sum_to": _sum_to,
     "transpose": _transpose,
@@ -156,3 +171,4 @@ IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
     "mul": _mul,
     "scatter": _scatter,
 }
+QUICK: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {"getitem": _getitem}

@@ -53,9 +53,10 @@ def call(function: str, *args: Any, **keywords: Any) -> Any:
     return gast.Call(attribute(function), list(args), [gast.keyword(key, tree) for key, tree in keywords.items()])
 
 
-def method(tree: Any, called: str, *args: Any) -> Any:
-    """`tree.called(*args)`."""
-    return gast.Call(gast.Attribute(tree, called, _LOAD), list(args), [])
+def method(tree: Any, called: str, *args: Any, **keywords: Any) -> Any:
+    """`tree.called(*args, **keywords)`."""
+    given = [gast.keyword(key, value) for key, value in keywords.items()]
+    return gast.Call(gast.Attribute(tree, called, _LOAD), list(args), given)
 
 
 def constant(value: Any) -> Any:
