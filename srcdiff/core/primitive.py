@@ -54,8 +54,11 @@ class Primitive:
     multi: bool = False
     #: elementwise: the result has the broadcast shape of the operands, each element computed from theirs
     elementwise: bool = False
-    #: linear in its (first) operand
-    linear: bool = False
+    #: "each": linear in each operand that has a rule, the others held fixed; "all": in all of these together
+    linear: str = ""
+    #: (t, out, *operands, **params) -> the tangent of the result along that of the first operand, where `vjps` is not
+    #: made of operations that are linear in the cotangent
+    push: VjpRule | None = None
     fold: FoldRule | None = None
     doc: str = ""
     #: why there is no derivative, for those without

@@ -11,7 +11,7 @@ from typing import Any
 from srcdiff.aval import Aval, aval
 from srcdiff.core.primitive import Primitive
 from srcdiff.ops.elementwise import conj
-from srcdiff.ops.families import bilinear, infer_elementwise, linear, primitive, result_dtype
+from srcdiff.ops.families import infer_elementwise, linear, primitive, result_dtype
 
 
 def _running(name: str) -> Any:
@@ -31,7 +31,7 @@ def _same_shape(x: Aval, **params: Any) -> Aval:
 shift: Primitive = linear(
     "shift", "x", "rt.shift(x, n, axis, fill)",
     lambda ct, out, x, *, n, axis, fill: shift(ct, n=-n, axis=axis, fill=0.0),
-    infer=_same_shape, params="n axis fill",
+    infer=_same_shape, params="n axis fill", linear="",
 )  # fmt: skip
 
 cumsum = linear(
@@ -61,8 +61,8 @@ def _scan_a(ct: Any, out: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> A
 
 
 # s[k] = b[k] + a[k] * s[k - 1]; a and b have equal shapes
-scan = bilinear(
-    "scan", "a b", "rt.scan(a, b, axis, reverse)", adjoint=[_scan_a, _scan_b], infer=_scan_aval,
+scan = primitive(
+    "scan", "a b", "rt.scan(a, b, axis, reverse)", vjp=[_scan_a, _scan_b], infer=_scan_aval,
     params="axis reverse", saves=["a out", "a"],
 )  # fmt: skip
 

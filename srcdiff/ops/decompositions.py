@@ -264,5 +264,5 @@ def _expm(ct: Any, out: Any, x: Any) -> Any:
 
 expm: Primitive = primitive(
     "expm", "x", "rt.expm(x)", [_expm], infer=lambda x: aval(square("expm", x), working_dtype(x)),
-    label="LinalgMatrixExp",
+    label="LinalgMatrixExp", push=lambda t, out, x: adjoint(_expm(adjoint(t), out, x)),
 )  # fmt: skip

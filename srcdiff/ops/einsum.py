@@ -111,5 +111,5 @@ _NAMES = [str(k) for k in range(64)]
 
 einsum: Primitive = primitive(
     "einsum", "*xs", "np.einsum(spec, *xs, optimize=optimize)", _rule, infer=_contracted, params="spec optimize",
-    saves=[" ".join(name for name in _NAMES if name != own) for own in _NAMES],
+    saves=[" ".join(name for name in _NAMES if name != own) for own in _NAMES], linear="each",
 )  # fmt: skip

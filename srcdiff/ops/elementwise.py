@@ -21,7 +21,10 @@ mul = elementwise("mul", "x y", "x * y", along=[lambda t, out, x, y: t * conj(y)
 div = elementwise(
     "div", "x y", "x / y", along=[lambda t, out, x, y: t / conj(y), lambda t, out, x, y: -t * conj((x / y) / y)]
 )
-conjugate = elementwise("conjugate", "x", "np.conj(x)", along=[lambda t, out, x: conj(t)], label="Conj")
+conjugate: Primitive = elementwise(
+    "conjugate", "x", "np.conj(x)", along=[lambda t, out, x: conj(t)], label="Conj",
+    fold=lambda b, n, p: n[0].operands[0] if n[0].prim is conjugate else None,
+)  # fmt: skip
 
 
 def conj(x: Any) -> Any:

@@ -48,14 +48,14 @@ def linear(
     name: str, args: str, expr: str, adjoint: VjpRule, infer: InferRule, params: str = "", **options: Any
 ) -> Primitive:
     """Linear in its first operand; `adjoint(ct, out, x, *rest, **params)`. Further operands have no derivative."""
-    return _declare(name, args, expr, params, infer, (adjoint,), linear=True, **options)
+    return _declare(name, args, expr, params, infer, (adjoint,), **{"linear": "each", **options})
 
 
 def bilinear(
     name: str, args: str, expr: str, adjoint: Sequence[VjpRule], infer: InferRule, params: str = "", **options: Any
 ) -> Primitive:
     """Linear in each of its two operands; `adjoint[i](ct, out, x, y, **params)`."""
-    return _declare(name, args, expr, params, infer, tuple(adjoint), **options)
+    return _declare(name, args, expr, params, infer, tuple(adjoint), **{"linear": "each", **options})
 
 
 def primitive(

@@ -64,6 +64,7 @@ index_set: Primitive = primitive(
         lambda ct, out, x, v, *args, index: _winners(ct, x.shape, args, index),
     ],
     infer=lambda x, v, *args, index: aval(x.shape, x.dtype), params="index", saves=[_ARGS_2, _ARGS_2], label="IndexPut",
+    linear="all",
 )  # fmt: skip
 index_add: Primitive = primitive(
     "index_add", "x v *args", "rt.index_add(x, np.s_[index(*args)], v, unique)",
@@ -72,7 +73,7 @@ index_add: Primitive = primitive(
         lambda ct, out, x, v, *args, index, unique: getitem(ct, *args, index=index),
     ],
     infer=lambda x, v, *args, index, unique: aval(x.shape, x.dtype), params="index unique", saves=["", _ARGS_2],
-    label="IndexPut",
+    label="IndexPut", linear="all",
 )  # fmt: skip
 last_writes: Primitive = nondiff(
     "last_writes", "*args", "rt.last_writes(np.s_[index(*args)], shape)",
@@ -112,7 +113,7 @@ set_along_axis: Primitive = primitive(
         ),
     ],
     infer=lambda x, indices, v, *, axis: aval(x.shape, x.dtype), params="axis", label="Scatter",
-    saves=["indices", "", "indices"],
+    saves=["indices", "", "indices"], linear="all",
 )  # fmt: skip
 last_along_axis: Primitive = nondiff(
     "last_along_axis", "indices", "rt.last_along_axis(indices, axis, shape)",

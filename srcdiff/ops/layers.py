@@ -64,13 +64,13 @@ embedding: Primitive = linear(
     "embedding", "w index", "w[index]",
     lambda ct, out, w, index, *, padding: embedding_adjoint(ct, index, rows=w.shape[0], padding=padding),
     infer=lambda w, index, *, padding: aval((*index.shape, *w.shape[1:]), w.dtype), params="padding", saves="index",
-    fast="rt.embedding(w, index)",
+    fast="rt.embedding(w, index)", linear="",
 )  # fmt: skip
 embedding_adjoint: Primitive = linear(
     "embedding_adjoint", "ct index", "rt.embedding_adjoint(ct, index, rows, padding)",
     lambda ct, out, x, index, *, rows, padding: _without(embedding(ct, index, padding=None), index, padding),
     infer=lambda ct, index, *, rows, padding: aval((rows, *ct.shape[index.ndim :]), ct.dtype), params="rows padding",
-    saves="index", label="EmbeddingDenseBackward",
+    saves="index", label="EmbeddingDenseBackward", linear="",
 )  # fmt: skip
 
 # ----------------------------------------------------------------------------------------------------- standardization
@@ -157,5 +157,5 @@ prelu = elementwise(
 #: the operands as they are: one node that sees the cotangents of all of them
 identities = primitive(
     "identities", "*xs", "(*xs,)", lambda k, ct, out, *xs: ct[k], infer=lambda *xs: xs, saves=[""], multi=True,
-    label="=BackwardHookFunctionBackward",
+    label="=BackwardHookFunctionBackward", linear="all",
 )  # fmt: skip

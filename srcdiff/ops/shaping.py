@@ -239,11 +239,11 @@ def _stacked(*xs: Aval, axis: int) -> Aval:
 
 concatenate: Primitive = primitive(
     "concatenate", "*xs", "np.concatenate(xs, axis)", _concatenate_part, infer=_concatenated, params="axis",
-    saves="", label="Cat",
+    saves="", label="Cat", linear="all",
 )  # fmt: skip
 stack: Primitive = primitive(
     "stack", "*xs", "np.stack(xs, axis)", lambda k, ct, out, *xs, axis: take_at(ct, axis, k), infer=_stacked,
-    params="axis", saves="",
+    params="axis", saves="", linear="all",
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------ splitting

@@ -181,7 +181,7 @@ scatter_add: Primitive = primitive(
         None,
         lambda ct, out, x, indices, v, *, axis: take_within(ct, indices, axis),
     ],
-    infer=_like_x, params="axis", saves=["", "", "indices"],
+    infer=_like_x, params="axis", saves=["", "", "indices"], linear="all",
 )  # fmt: skip
 
 

@@ -14,8 +14,9 @@ from srcdiff.core.builder import Builder, rename
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Program, Source
 from srcdiff.index import Dynamic, Index, Slice
-from srcdiff.transform.reverse import Reversed, active_nodes, reverse
+from srcdiff.transform.reverse import active_nodes, reverse
 from srcdiff.transform.rewrite import prepare, simplify
+from srcdiff.transform.values import Derived
 
 P = REGISTRY
 
@@ -80,12 +81,12 @@ def saved(program: Program, wrt: Sequence[Node]) -> set[Node]:
     return kept
 
 
-def backward(program: Program, wrt: Sequence[Node], keep: set[Node] | None = None) -> Reversed:
+def backward(program: Program, wrt: Sequence[Node], keep: set[Node] | None = None) -> Derived:
     """The simplified backward program, as the pipeline makes it."""
     keep = saved(program, wrt) if keep is None else keep
     prepared, new = prepare(program, keep, wrt)
     made = reverse(prepared, [new[node] for node in wrt], {new[node] for node in keep})
-    return Reversed(simplify(made.program), made.saved)
+    return Derived(simplify(made.program), made.saved)
 
 
 # ---------------------------------------------------------------------------------------------------- random programs

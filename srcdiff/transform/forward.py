@@ -1,0 +1,174 @@
+"""Forward mode: from a program to the program of its Jacobian-vector product.
+
+Guarantees: the result's inputs are one tangent per value of `wrt`, then the values of the given program it reads
+(`Derived.saved`), which are among those that the reverse mode would read; its outputs are the tangents of the given
+program's outputs, None where the derivative is zero by structure. Each tangent has the shape and dtype of its value.
+
+There are no rules but those of the reverse mode. With u the cotangent of the result and t the tangent of an operand:
+
+    elementwise, real     the Jacobian is diagonal, hence its own transpose: rule(t)
+    linear                the operation itself, applied to t
+    all others            u -> rule(u) is linear, and its own reverse is t -> J t; or what the primitive declares
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from srcdiff.core.builder import Builder, item, rename, suggest
+from srcdiff.core.primitive import Primitive
+from srcdiff.core.program import NOWHERE, Node, Program
+from srcdiff.errors import NotDifferentiableError
+from srcdiff.ops.structural import fit
+from srcdiff.transform.names import described
+from srcdiff.transform.reverse import active_nodes, reverse
+from srcdiff.transform.values import Derived, Values
+
+#: of each output of an operation; None: zero
+Parts = tuple[Node | None, ...]
+
+
+def forward(
+    primal: Program, wrt: Sequence[Node], available: Collection[Node] | None = None, name: str | None = None
+) -> Derived:
+    """The jvp of `primal` along tangents of `wrt` (nodes of it). `available` as in `reverse`."""
+    values = Values(available)
+    builder = values.builder
+    seeds = [builder.input(node.aval, f"t_{described(node) or 'x'}", node.source) for node in wrt]
+    tangents: dict[Node, Parts] = {node: (seed,) for node, seed in zip(wrt, seeds, strict=True)}
+    nodes = primal.nodes()
+    active = active_nodes(nodes, wrt)
+    for node in nodes:
+        if node not in active or node in tangents or node.prim is None:
+            continue
+        builder.source = node.source
+        if node.prim.name == "item":
+            parts = tangents.get(node.operands[0])
+            made: Parts = (None,) if parts is None else (parts[node.kwargs["k"]],)
+        else:
+            moving = {k: _of(tangents, x) for k, x in enumerate(node.operands)}
+            made = _pushed(values, node, {k: t for k, t in moving.items() if t is not None})
+        if any(part is not None for part in made):
+            tangents[node] = tuple(map(_named, _outputs(node), made))
+    builder.source = NOWHERE
+    outputs = [None if out is None else _of(tangents, out) for out in primal.outputs]
+    return values.closed(name or f"{primal.name}_forward", seeds, outputs, available)
+
+
+def _of(tangents: Mapping[Node, Parts], node: Node) -> Node | None:
+    """The tangent of a value that is one array."""
+    found = tangents.get(node)
+    return None if found is None or isinstance(node.aval, tuple) else found[0]
+
+
+def _outputs(node: Node) -> tuple[Node, ...]:
+    return tuple(item(node, k) for k in range(len(node.aval))) if isinstance(node.aval, tuple) else (node,)
+
+
+def _named(value: Node, tangent: Node | None) -> Node | None:
+    """The tangent, named after its value."""
+    if tangent is None:
+        return None
+    if value.name:
+        return rename(tangent, f"t_{value.name}")
+    return suggest(tangent, f"t_{described(value) or 'x'}")
+
+
+def _pushed(values: Values, node: Node, moving: Mapping[int, Node]) -> Parts:
+    """The tangents of an operation's outputs from those of its operands."""
+    prim = node.prim
+    assert prim is not None
+    outputs = _outputs(node)
+    if prim.linear == "all" and all(
+        k in moving for k, x in enumerate(node.operands) if prim.rule(k) is not None and x.aval.differentiable
+    ):
+        return _fitted(prim(*_replaced(values, node, moving), **node.kwargs), outputs, values)
+    total: Parts = (None,) * len(outputs)
+    for k, tangent in moving.items():
+        if prim.rule(k) is None:
+            raise NotDifferentiableError(f"{prim.name} has no derivative with respect to {prim.operand_name(k)}")
+        made = _along(values, node, k, tangent, outputs)
+        total = tuple(a if b is None else b if a is None else a + b for a, b in zip(total, made, strict=True))
+    return _fitted(total, outputs, values)
+
+
+def _fitted(made: Any, outputs: Sequence[Node], values: Values) -> Parts:
+    parts = made if type(made) is tuple else [item(made, k) for k in range(len(outputs))] if _several(made) else [made]
+    return tuple(
+        None if part is None else values.builder.lift(fit(part, out.aval))
+        for part, out in zip(parts, outputs, strict=True)
+    )
+
+
+def _several(made: Any) -> bool:
+    return isinstance(made, Node) and isinstance(made.aval, tuple)
+
+
+def _replaced(values: Values, node: Node, tangents: Mapping[int, Node]) -> list[Any]:
+    """The operands with tangents in the place of those that have one."""
+    return [tangents[k] if k in tangents else values[operand] for k, operand in enumerate(node.operands)]
+
+
+def _along(values: Values, node: Node, k: int, tangent: Node, outputs: Sequence[Node]) -> Parts:
+    """What the tangent of operand k contributes to each output."""
+    prim = node.prim
+    assert prim is not None
+    if prim.linear == "each" and _has_others(prim, node, k):
+        return _fitted(prim(*_replaced(values, node, {k: tangent}), **node.kwargs), outputs, values)
+    real = all(x.dtype.kind != "c" for x in (*node.operands, *outputs))
+    rule = prim.rule(k) if prim.elementwise and real else prim.push
+    if rule is not None:
+        made = rule(tangent, values[node], *(values[x] for x in node.operands), **node.kwargs)
+        return (None,) if made is None else (values.builder.lift(made),)
+    return _transposed(values, node, k, tangent, outputs)
+
+
+def _has_others(prim: Primitive, node: Node, k: int) -> bool:
+    """Whether the rule for operand k reads all other operands, so that they are there."""
+    saved = prim.saved_for(k)
+    return "*" in saved or all(
+        j == k or x.is_literal or prim.operand_name(j) in saved for j, x in enumerate(node.operands)
+    )
+
+
+def _transposed(values: Values, node: Node, k: int, tangent: Node, outputs: Sequence[Node]) -> Parts:
+    """The reverse of operand k's rule, a linear function of the cotangents, at the tangent."""
+    prim = node.prim
+    assert prim is not None
+    rule, saved, scratch = prim.rule(k), prim.saved_for(k), Builder()
+    assert rule is not None
+    stands_for: dict[Node, Node] = {}
+
+    def entering(value: Node, read: bool) -> Any:
+        if value.is_literal or not read:
+            return value.literal if value.is_literal else value.aval
+        made = scratch.input(value.aval)
+        stands_for[made] = value
+        return made
+
+    operands = [entering(x, "*" in saved or prim.operand_name(j) in saved) for j, x in enumerate(node.operands)]
+    results = tuple(entering(x, "out" in saved) for x in outputs)
+    cts = [scratch.input(x.aval) if x.aval.differentiable else None for x in outputs]
+    several = isinstance(node.aval, tuple)
+    made = rule(tuple(cts) if several else cts[0], results if several else results[0], *operands, **node.kwargs)
+    pulled = None if made is None else scratch.lift(fit(made, node.operands[k].aval))
+    if pulled is None or pulled.is_literal:
+        return (None,) * len(outputs)
+    wrt = [ct for ct in cts if ct is not None]
+    pull = Program(prim.name, (*wrt, *stands_for), (pulled,))
+    push = reverse(pull, wrt, stands_for.keys())
+    found = iter(_inlined(values, push.program, [tangent, *(values[stands_for[x]] for x in push.saved)]))
+    return tuple(None if ct is None else next(found) for ct in cts)
+
+
+def _inlined(values: Values, program: Program, arguments: Sequence[Any]) -> list[Node | None]:
+    """The outputs of another program, computed in this one."""
+    lift = values.builder.lift
+    new: dict[Node, Any] = dict(zip(program.inputs, arguments, strict=True))
+    for node in program.nodes():
+        if node.prim is None:
+            new.setdefault(node, node.literal)
+        else:
+            new[node] = values.builder.emit(node.prim, tuple(new[x] for x in node.operands), node.kwargs)
+    return [None if out is None else lift(new[out]) for out in program.outputs]
