@@ -7,10 +7,11 @@ default. Options set with `with` hold for the thread, options assigned hold for 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from srcdiff.errors import SrcdiffError
@@ -39,61 +40,85 @@ class Options:
     exact: bool = False
     #: trace functions through a clone in which array constructors give traced values
     clone: bool = True
+    #: what a replayed call compares with one look: the options that change what it computes, or how it is checked;
+    #: equal ones are the same object
+    style: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        parts = (self.backend, self.replay, "exact" if self.exact else "", "checked" if self.check_replay else "")
+        object.__setattr__(self, "style", sys.intern(" ".join(parts)))
+
+
+def _names() -> list[str]:
+    return [entry.name for entry in fields(Options) if entry.init]
 
 
 def _from_environment() -> Options:
     options = Options()
-    for entry in fields(Options):
-        text = os.environ.get(f"SRCDIFF_{entry.name.upper()}")
+    for name in _names():
+        text = os.environ.get(f"SRCDIFF_{name.upper()}")
         if text is None:
             continue
-        default = getattr(options, entry.name)
+        default = getattr(options, name)
         try:
             value: Any = (
                 text.lower() in ("1", "true", "yes", "on") if isinstance(default, bool) else type(default)(text)
             )
         except ValueError:
-            raise SrcdiffError(f"SRCDIFF_{entry.name.upper()}={text!r} is no {type(default).__name__}") from None
-        options = replace(options, **{entry.name: value})
+            raise SrcdiffError(f"SRCDIFF_{name.upper()}={text!r} is no {type(default).__name__}") from None
+        options = replace(options, **{name: value})
     return options
+
+
+class Current(threading.local):
+    """The options in force in the thread: one read of 50 ns."""
+
+    options: Options = Options()
 
 
 class Config:
     """Reads like a record of the current options, and makes context managers of changed ones."""
 
+    #: `options` of the process are an attribute of its class, those set with `with` attributes of the thread's
+    current: Current
+
     def __init__(self) -> None:
-        object.__setattr__(self, "_process", _from_environment())
-        object.__setattr__(self, "_local", threading.local())
+        of_process = type("Current", (Current,), {"options": _from_environment()})
+        object.__setattr__(self, "current", of_process())
 
     @property
     def options(self) -> Options:
         """The options in force in this thread."""
-        found: Options | None = getattr(self._local, "options", None)
-        return self._process if found is None else found
+        return self.current.options
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.options, name)
+        return getattr(self.current.options, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, "_process", _changed(self._process, {name: value}))
+        of_process = type(self.current)
+        of_process.options = _changed(of_process.options, {name: value})
 
     @contextmanager
     def __call__(self, **changes: Any) -> Iterator[Options]:
-        before = getattr(self._local, "options", None)
-        self._local.options = _changed(self.options, changes)
+        current = self.current
+        before = vars(current).get("options")
+        options = current.options = _changed(current.options, changes)
         try:
-            yield self._local.options
+            yield options
         finally:
-            self._local.options = before
+            if before is None:
+                del current.options
+            else:
+                current.options = before
 
     def __repr__(self) -> str:
-        return repr(self.options)
+        return repr(self.current.options)
 
 
 def _changed(options: Options, changes: dict[str, Any]) -> Options:
-    known = {entry.name for entry in fields(Options)}
+    known = _names()
     for name in changes:
         if name not in known:
             raise SrcdiffError(f"config has no option {name!r}; it has {', '.join(sorted(known))}")

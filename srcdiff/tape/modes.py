@@ -34,15 +34,18 @@ class Modes(threading.local):
     dual: Any = None
     #: watches every operation, to find out whether a call can be replayed
     recorder: Any = None
+    #: no mode is on that needs every operation to happen: a call may be replayed
+    free: bool = True
 
     def update(self, **changes: Any) -> None:
-        """Set modes, keeping `recording` in step."""
+        """Set modes, keeping `recording` and `free` in step."""
         for name, value in changes.items():
             setattr(self, name, value)
         if self.recorder is not None:
             self.recording = 3
         else:
             self.recording = self.unwatched()
+        self.free = not (self.recorder or self.anomaly or self.pack_hooks or self.inference or self.dual)
 
     def unwatched(self) -> int:
         """What `recording` is while nothing watches."""
