@@ -78,7 +78,8 @@ class Untraced:
 def _replaying() -> Iterator[None]:
     """Replays are off where every line is traced, as under a debugger: in the tests they are on under coverage."""
     with pytest.MonkeyPatch.context() as patch:  # not the test's own, which it may undo
-        patch.setattr("srcdiff.api.player.sys", Untraced())
+        for module in ("srcdiff.api.player", "srcdiff.replay.entry"):
+            patch.setattr(f"{module}.sys", Untraced())
         yield
 
 

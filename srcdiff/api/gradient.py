@@ -21,6 +21,7 @@ from srcdiff.autograd.engine import trace_gradients
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, ReplayError
+from srcdiff.replay.entry import Enter
 from srcdiff.replay.purity import RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
@@ -234,10 +235,22 @@ class Grad(Transformed):
         return forward_of(self._player, self._function, args, kwargs, self._chosen(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        _, gradient, aux = self._value_and_gradient(args, kwargs)
+        enter = self._player.enter
+        try:
+            found = enter(args, kwargs)
+        except Exception:  # tracing raises it from the user's line
+            found = None
+        if found:
+            STATS.replayed += 1
+            self._counts.replayed += 1
+            return found[1]
+        _, gradient, aux = self._value_and_gradient(args, kwargs, None if found is None else enter)
         return (gradient, aux) if self._has_aux else gradient
 
-    def _value_and_gradient(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def _value_and_gradient(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Enter | None = None
+    ) -> tuple[Any, Any, Any]:
+        """Value, gradients, aux. `tried` is an entry that is known not to serve this call."""
         options = config.options
         if modes.recorder is not None and options.exact:
             modes.recorder.fail("a gradient inside is computed by other operations, to rounding, where it is replayed")
@@ -247,7 +260,7 @@ class Grad(Transformed):
         style = style_of(options)
         barred = False
         if player.entries:
-            entry, result = player.play(args, kwargs, style)
+            entry, result = player.play(args, kwargs, style, tried)
             if entry is not None:
                 return self._checked(entry, result, args, kwargs, options)
             barred = result
@@ -275,7 +288,9 @@ class Grad(Transformed):
             STATS.replayed += 1
             self._counts.replayed += 1
             return *result, None
-        entry.checks = max(entry.checks - 1, 0)
+        if entry.checks:
+            entry.checks -= 1
+            self._player.arrange(self._player.entries)
         traced = self._traced_call(args, kwargs, compiling=False)
         if not agrees(result, traced[:2]):
             name = getattr(self._function, "__name__", "function")
@@ -301,9 +316,8 @@ class Grad(Transformed):
             return
         try:
             watched = watch(self._function, args, kwargs, signature[2], self._name, vouched)
-            entry = make_entry(
-                signature, watched, args, kwargs, self._structured, name if name.isidentifier() else "function"
-            )
+            label = name if name.isidentifier() else "function"
+            entry = make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
             played = entry.play(args, kwargs)
         except FloatingPointError:
             player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)
@@ -331,7 +345,16 @@ class ValueAndGrad(Grad):
     """What `sd.value_and_grad` returns."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        value, gradient, aux = self._value_and_gradient(args, kwargs)
+        enter = self._player.enter
+        try:
+            found = enter(args, kwargs)
+        except Exception:
+            found = None
+        if found:
+            STATS.replayed += 1
+            self._counts.replayed += 1
+            return found
+        value, gradient, aux = self._value_and_gradient(args, kwargs, None if found is None else enter)
         return ((value, aux), gradient) if self._has_aux else (value, gradient)
 
 

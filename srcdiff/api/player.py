@@ -10,7 +10,7 @@ on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.replay.allowed import SCALAR_TYPES
-from srcdiff.replay.guard import Guard
+from srcdiff.replay.entry import Enter
 from srcdiff.replay.purity import RefusedError
 from srcdiff.tape.modes import modes
 
@@ -38,18 +38,12 @@ class Entry:
     """One recorded path of one kind of call."""
 
     signature: Any
-    guard: Guard
-    run: Callable[..., tuple[Any, ...]]
-    constants: tuple[Any, ...]
+    enter: Enter
     outcomes: tuple[bool, ...]
-    copies: tuple[bool, ...]
-    finishers: tuple[Callable[[Any], Any], ...]
-    #: the value as the caller gets it
-    finish: Callable[[Any], Any]
-    rebuild: Callable[[list[Any]], Any]
     program: Program
+    #: the texts of the step, and of `enter`
     source: str
-    guard_source: str
+    enter_source: str
     #: the options it was made under that change what is computed
     style: tuple[Any, ...]
     checks: int = CHECKS
@@ -63,42 +57,13 @@ class Entry:
 
     def path(self) -> Any:
         """What tells the paths of one function apart."""
-        return (self.signature, self.outcomes, self.source, self.guard_source)
+        return (self.signature, self.outcomes, self.source, self.enter_source)
 
     def play(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """Value and gradients, or None if this is another call, or it takes another path. Raises FloatingPointError
         where NumPy would warn or raise while tracing, unless the user has asked it to be silent.
         """
-        values = self.guard(args, kwargs)
-        if values is None:
-            return None
-        try:
-            outs = _strictly(self.run, values, self.constants)
-        except FloatingPointError:
-            if not _is_silent():
-                raise
-            outs = self.run(*values, *self.constants)
-        count = len(self.finishers)
-        for out, expected in zip(outs[1 + count :], self.outcomes, strict=False):
-            if bool(out) is not expected:
-                return None
-        found = []
-        for out, copy, finish in zip(outs[1:], self.copies, self.finishers, strict=False):
-            found.append(finish(out.copy() if copy and out is not None else out))
-        return self.finish(outs[0]), self.rebuild(found)
-
-
-@np.errstate(divide="raise", over="raise", invalid="raise")
-def _strictly(run: Callable[..., Any], values: tuple[Any, ...], constants: tuple[Any, ...]) -> Any:
-    """What `run` gives if no operation divides by zero, overflows or has no value: those are the user's to hear of,
-    from the line where they happen. 0.9 us.
-    """
-    return run(*values, *constants)
-
-
-def _is_silent() -> bool:
-    state = np.geterr()
-    return all(state[name] == "ignore" for name in ("divide", "over", "invalid"))
+        return self.enter(args, kwargs, True) or None
 
 
 def style_of(options: Options) -> tuple[Any, ...]:
@@ -106,11 +71,17 @@ def style_of(options: Options) -> tuple[Any, ...]:
     return (options.exact, options.backend, options.replay)
 
 
+def _unknown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """What is entered where there is no entry, or the first one is to be checked yet."""
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Player:
     """The entries of one function, and why it has none if it has none."""
 
     entries: list[Entry] = field(default_factory=list)
+    #: how the first entry is entered
+    enter: Enter = _unknown
     refused: str | None = None
     failures: list[str] = field(default_factory=list)
     sightings: dict[Any, int] = field(default_factory=dict)
@@ -120,15 +91,22 @@ class Player:
     def __post_init__(self) -> None:
         _players.add(self)
 
-    def play(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: tuple[Any, ...]) -> tuple[Entry | None, Any]:
+    def arrange(self, entries: list[Entry]) -> None:
+        """The entries, in the order in which they are tried."""
+        self.entries = entries
+        self.enter = entries[0].enter if entries and not entries[0].checks else _unknown
+
+    def play(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], style: tuple[Any, ...], tried: Enter | None = None
+    ) -> tuple[Entry | None, Any]:
         """An entry that serves this call, and its result. `(None, True)` if the call must be traced and not
-        recorded.
+        recorded. `tried` is known not to serve it.
         """
         if unreplayable() is not None:
             return None, True
         silenced = False
         for k, entry in enumerate(self.entries):
-            if entry.style != style:
+            if entry.style != style or entry.enter is tried:
                 continue
             try:
                 result = entry.play(args, kwargs)
@@ -137,7 +115,7 @@ class Player:
                 continue
             if result is not None:
                 if k:
-                    self.entries = [entry, *(other for other in self.entries if other is not entry)]
+                    self.arrange([entry, *(other for other in self.entries if other is not entry)])
                 return entry, result
         return None, silenced
 
@@ -156,7 +134,7 @@ class Player:
         if seen < 2 or signature in self.traced_only or len(self.entries) >= config.cache_size:
             return None
         if sum(entry.signature == signature for entry in self.entries) >= MOST_PATHS:
-            self.entries = [entry for entry in self.entries if entry.signature != signature]
+            self.arrange([entry for entry in self.entries if entry.signature != signature])
             self.traced_only[signature] = f"it took more than {MOST_PATHS} paths through its branches"
             return None
         return signature
@@ -174,13 +152,13 @@ class Player:
                 return None
             if known.signature == entry.signature:
                 reason = "another path through its branches, or other values read from outside"
-        self.entries = [entry, *self.entries]
+        self.arrange([entry, *self.entries])
         return f"{entry.place}: {reason}"
 
     def clear(self) -> None:
         """Forget all calls."""
-        self.entries, self.refused, self.failures = [], None, []
-        self.sightings, self.traced_only = {}, {}
+        self.arrange([])
+        self.refused, self.failures, self.sightings, self.traced_only = None, [], {}, {}
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
         """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls,
@@ -193,7 +171,7 @@ class Player:
 
     def disagreed(self, reason: str) -> None:
         """A replay and its trace gave different results: never replay this function again."""
-        self.entries = []
+        self.arrange([])
         self.refused = reason
 
 

@@ -22,7 +22,8 @@ from srcdiff.errors import NotDifferentiableError
 from srcdiff.replay.active import active
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
-from srcdiff.replay.guard import make_guard, unchanged
+from srcdiff.replay.entry import Result, begin, finish
+from srcdiff.replay.guard import unchanged, write_guard
 from srcdiff.replay.purity import Findings, RefusedError, examine
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.replay.rolled import fuse_loops, shared_results
@@ -189,7 +190,13 @@ def _has_mutable(value: Any) -> bool:
 
 
 def make_entry(
-    signature: Any, watched: Watched, args: Any, kwargs: Any, structured: Callable[[list[Any]], Any], name: str
+    signature: Any,
+    watched: Watched,
+    args: Any,
+    kwargs: Any,
+    structured: Callable[[list[Any]], Any],
+    name: str,
+    label: Callable[[Any], str],
 ) -> Entry:
     """An entry for calls like the one that was watched. Raises RefusedError or CompileError if there cannot be one."""
     recorder, run = watched.recorder, watched.run
@@ -199,7 +206,9 @@ def make_entry(
     if node.builder is not recorder.builder:
         raise RefusedError("its result comes from another call")
     tensors = [tensor for argument in run.arguments for tensor in argument.tensors]
-    guard, guard_source = make_guard(args, kwargs, watched.data, watched.findings.reads, watched.copies)
+    writer = begin(name)
+    given = write_guard(writer, args, kwargs, label, watched.data, watched.findings.reads, watched.copies)
+    given += [writer.bind(array, "constant") for _, array in recorder.constants]
     constants = [constant for constant, _ in recorder.constants]
     inputs = (*recorder.inputs, *constants)
     branches = [condition for condition, _ in recorder.branches]
@@ -212,45 +221,25 @@ def make_entry(
         raise RefusedError(str(error)) from None
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
-    given = tuple((n.name or "x", n.aval) for n in recorder.inputs)
-    source = emit_loops(program, Header(name, place, (), given, (), written_out(program)), quick=True)
+    shown = tuple((n.name or "x", n.aval) for n in recorder.inputs)
+    source = emit_loops(program, Header(name, place, (), shown, (), written_out(program)), quick=True)
     if options.backend == "interpret":
         function: Any = lambda *values: interpret(program, values)
     else:
         function = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
-    leaves = run.leaves
     copies = shared_results(program)
-    return Entry(
-        signature, guard, function, tuple(array for _, array in recorder.constants),
-        tuple(outcome for _, outcome in recorder.branches), copies[1 : 1 + len(wrt)],
-        tuple(_finisher(leaf) for leaf in leaves), _value_finisher(run, recorder, copies[0]),
-        lambda found: structured(run_rebuild(run, found)), program, source, guard_source, style_of(options),
-    )  # fmt: skip
+    results = [_value(run, recorder, copies[0])]
+    for n, leaf, out, copy in zip(wrt, run.leaves, program.outputs[1:], copies[1:], strict=False):
+        results.append(Result(f"g_{n}", leaf, out is None, copy))
+    outcomes = tuple(outcome for _, outcome in recorder.branches)
+    enter, text = finish(
+        writer, function, given, results, outcomes, len(program.outputs), lambda parts: structured(run.rebuild(parts))
+    )
+    return Entry(signature, enter, outcomes, program, source, text, style_of(options))
 
 
-def _value_finisher(run: Trace, recorder: Recorder, shared: bool) -> Callable[[Any], Any]:
-    """How the function's value becomes what the caller gets: of NumPy's kind, and in memory of its own where it was."""
+def _value(run: Trace, recorder: Recorder, shared: bool) -> Result:
+    """The function's value: of NumPy's kind, and in memory of its own where it was."""
     value = run.result._value
-    if isinstance(value, np.generic):
-        return lambda out: out[()] if type(out) is np.ndarray else out
-    if shared and not any(np.may_share_memory(value, tensor._value) for tensor in recorder.arguments):
-        return lambda out: out.copy()
-    return lambda out: out
-
-
-def run_rebuild(run: Trace, found: list[Any]) -> list[Any]:
-    """Gradients in the structure of each argument."""
-    return run.rebuild(found)
-
-
-def _finisher(leaf: Any) -> Callable[[Any], Any]:
-    """How a gradient becomes what the caller gets for an argument like this one."""
-    kind = type(leaf)
-    if kind is float:
-        return lambda g: 0.0 if g is None else float(g)
-    if kind is complex:
-        return lambda g: 0j if g is None else complex(g)
-    if kind is np.ndarray:
-        shape, dtype = leaf.shape, leaf.dtype
-        return lambda g: np.zeros(shape, dtype) if g is None else g if type(g) is np.ndarray else np.asarray(g)
-    return lambda g: kind(0) if g is None else g
+    own = not any(np.may_share_memory(value, tensor._value) for tensor in recorder.arguments)
+    return Result("value", value, copy=shared and own)

@@ -1,8 +1,8 @@
 """Guards: generated code that looks at everything a recorded call depended on, and collects the arrays to replay it
 with.
 
-`guard(args, kwargs)` gives a tuple of arrays if the arguments have the structure, types, shapes, dtypes and static
-values of the recorded call, and all that was read from outside is what it was; else None.
+It gives up unless the arguments have the structure, types, shapes, dtypes and static values of the recorded call, and
+all that was read from outside is what it was.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.codegen.namer import Namer
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.purity import MISSING, Read, RefusedError
 
-Guard = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...] | None]
-
 _CONSTANT_TYPES = (int, float, bool, complex, str, bytes)
+_WIDTH = 100
 
 
 def same(value: Any, expected: Any) -> bool:
@@ -50,165 +50,199 @@ def holds(cls: Any, content: tuple[tuple[str, Any], ...]) -> bool:
     return len(now) == len(content) and all(a[0] == b[0] and a[1] is b[1] for a, b in zip(now, content, strict=True))
 
 
-class _Writer:
-    """The text of one guard as it grows."""
+class Writer:
+    """The text of a function as it grows, and the objects that it names."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {
-            "same": same,
-            "unchanged": unchanged,
-            "holds": holds,
-            "ndarray": np.ndarray,
-            "float64": np.float64,
-            "complex128": np.complex128,
-        }
-        self.arrays: list[str] = []
-        self._count = 0
+        self.names: dict[str, Any] = {}
+        self._bound: dict[int, str] = {}
+        self._namer = Namer()
+        for name in ("args", "kwargs"):
+            self.fresh(name)
 
     def bind(self, value: Any, stem: str) -> str:
-        """A name for an object in the guard's namespace."""
-        self._count += 1
-        name = f"{stem}{self._count}"
-        self.names[name] = value
+        """The name of an object."""
+        name = self._bound.get(id(value))
+        if name is None:
+            name = self._bound[id(value)] = self.fresh(stem)
+            self.names[name] = value
         return name
 
     def fresh(self, stem: str) -> str:
         """A name for a variable."""
-        self._count += 1
-        return f"{stem}{self._count}"
+        return self._namer.take(stem)
 
-    def require(self, condition: str) -> None:
-        """Give up unless the condition holds."""
-        self.lines.append(f"    if not ({condition}): return None")
+    def require(self, *conditions: str) -> None:
+        """Give up unless the conditions hold."""
+        line = f"    if not ({' and '.join(conditions)}):"
+        if len(line) <= _WIDTH:
+            self.lines.append(line)
+        else:
+            first, *others = conditions
+            self.lines += ["    if not (", f"        {first}", *(f"        and {each}" for each in others), "    ):"]
+        self.lines.append("        return False")
 
 
-def make_guard(
+def targets(names: Sequence[str]) -> str:
+    """What stands on the left where a sequence is unpacked."""
+    return ", ".join(names) if len(names) > 1 else f"{names[0]},"
+
+
+def write_guard(
+    w: Writer,
     args: Sequence[Any],
     kwargs: dict[str, Any],
+    label: Callable[[Any], str],
     data: set[tuple[Any, ...]],
     reads: Sequence[Read],
     copies: dict[int, Any],
-) -> tuple[Guard, str]:
-    """A guard for calls like this one, and its text. `data` has the paths of the Python numbers that are data, not
+) -> list[str]:
+    """Write a guard for calls like this one: it returns False for others. The result are the expressions of the values
+    to replay with. `label` gives the names of arguments. `data` has the paths of the Python numbers that are data, not
     constants; `copies` what was in the arrays read from outside before the call, by their ids.
 
     Raises RefusedError for arguments that cannot be guarded.
     """
-    writer = _Writer()
-    writer.lines.append("def guard(args, kwargs):")
-    writer.require(f"len(args) == {len(args)} and len(kwargs) == {len(kwargs)}")
+    arrays: list[str] = []
+    w.require(f"len(args) == {len(args)}", f"len(kwargs) == {len(kwargs)}" if kwargs else "not kwargs")
+    names = [w.fresh(label(k)) for k in range(len(args))]
+    if names:
+        w.lines.append(f"    {targets(names)} = args")
     for k, value in enumerate(args):
-        _argument(writer, f"args[{k}]", value, (k,), data)
+        _argument(w, names[k], value, (k,), data, arrays)
     if kwargs:
-        writer.require(f"tuple(kwargs) == {writer.bind(tuple(kwargs), 'keywords')}")
+        w.require(f"tuple(kwargs) == {w.bind(tuple(kwargs), 'keywords')}")
     for key, value in kwargs.items():
-        _argument(writer, f"kwargs[{key!r}]", value, (key,), data)
-    _outside(writer, reads, copies)
-    listed = "".join(f"{name}, " for name in writer.arrays)
-    writer.lines.append(f"    return ({listed})")
-    text = "\n".join(writer.lines)
-    namespace = dict(writer.names)
-    exec(compile(text, "<srcdiff guard>", "exec"), namespace)
-    return namespace["guard"], text
+        name = w.fresh(key)
+        w.lines.append(f"    {name} = kwargs[{key!r}]")
+        _argument(w, name, value, (key,), data, arrays)
+    conditions = list(_outside(w, reads, copies))
+    if conditions:
+        w.lines.append("    # what it reads from outside")
+        w.require(*conditions)
+    return arrays
 
 
-def _argument(w: _Writer, place: str, value: Any, path: tuple[Any, ...], data: set[tuple[Any, ...]]) -> None:
+def _argument(
+    w: Writer, name: str, value: Any, path: tuple[Any, ...], data: set[tuple[Any, ...]], arrays: list[str]
+) -> None:
+    """Look at the argument, or part of one, that is in the variable `name`."""
     kind = type(value)
-    if kind is np.ndarray or kind in SCALAR_TYPES:
-        name = w.fresh("x")
-        dtype = w.bind(value.dtype, "dtype")
-        test = "type({0}) is ndarray" if kind is np.ndarray else f"type({{0}}) is {w.bind(kind, 'scalar')}"
-        w.lines.append(f"    {name} = {place}")
+    if kind is np.ndarray:
+        dtype = w.bind(value.dtype, str(value.dtype))
         w.require(
-            f"{test.format(name)} and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) "
-            f"and {name}.shape == {value.shape}"
+            f"type({name}) is {w.bind(np.ndarray, 'ndarray')}",
+            f"{name}.shape == {value.shape}",
+            f"({name}.dtype is {dtype} or {name}.dtype == {dtype})",
         )
-        w.arrays.append(name)
+        arrays.append(name)
+    elif kind in SCALAR_TYPES:
+        w.require(f"type({name}) is {w.bind(kind, kind.__name__ + '_type')}")
+        arrays.append(name)
     elif kind in (float, complex) and path in data:
-        name = w.fresh("x")
-        w.lines.append(f"    {name} = {place}")
         w.require(f"type({name}) is {kind.__name__}")
-        w.arrays.append(f"{'float64' if kind is float else 'complex128'}({name})")
+        convert = np.float64 if kind is float else np.complex128
+        arrays.append(f"{w.bind(convert, convert.__name__ + '_type')}({name})")
     elif kind in (list, tuple):
-        name = w.fresh("t")
-        w.lines.append(f"    {name} = {place}")
-        w.require(f"type({name}) is {kind.__name__} and len({name}) == {len(value)}")
+        w.require(f"type({name}) is {kind.__name__}", f"len({name}) == {len(value)}")
+        parts = [w.fresh(f"{name}_{k}") for k in range(len(value))]
+        if parts:
+            w.lines.append(f"    {targets(parts)} = {name}")
         for k, part in enumerate(value):
-            _argument(w, f"{name}[{k}]", part, (*path, k), data)
+            _argument(w, parts[k], part, (*path, k), data, arrays)
     elif kind is dict:
-        name = w.fresh("d")
-        w.lines.append(f"    {name} = {place}")
         if all(type(key) is str for key in value):
-            w.require(f"type({name}) is dict and list({name}) == {w.bind(list(value), 'keys')}")
+            w.require(f"type({name}) is dict", f"[*{name}] == {w.bind(list(value), f'{name}_keys')}")
         else:  # 1 == True
-            w.require(f"type({name}) is dict and same(tuple({name}), {w.bind(tuple(value), 'keys')})")
+            same_keys = f"{w.bind(same, 'same')}(tuple({name}), {w.bind(tuple(value), f'{name}_keys')})"
+            w.require(f"type({name}) is dict", same_keys)
         for key, part in value.items():
             if type(key) not in (str, int):
                 raise RefusedError(f"a dict argument has a key of type {type(key).__name__}")
-            _argument(w, f"{name}[{key!r}]", part, (*path, key), data)
-    elif value is None:
-        w.require(f"{place} is None")
-    elif kind in _CONSTANT_TYPES and value == value:
-        w.require(f"same({place}, {w.bind(value, 'constant')})")
+            inner = w.fresh(f"{name}_{key}"[:40])
+            w.lines.append(f"    {inner} = {name}[{key!r}]")
+            _argument(w, inner, part, (*path, key), data, arrays)
+    elif value is None or (kind in _CONSTANT_TYPES and value == value):
+        w.require(*_constant(w, name, name, value))
     elif kind is FunctionType or kind is ModuleType or kind is np.ufunc:
-        w.require(f"{place} is {w.bind(value, 'static')}")
+        w.require(f"{name} is {w.bind(value, value.__name__)}")
     else:
         raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
 
-def _outside(w: _Writer, reads: Sequence[Read], copies: dict[int, Any]) -> None:
+def _constant(w: Writer, place: str, again: str, value: Any) -> tuple[str, ...]:
+    """The conditions that plain data is what it was, as `same` has it. `place` reads it, `again` once it has been."""
+    kind = type(value)
+    if value is None or kind is bool:
+        return (f"{place} is {value!r}",)
+    if kind is int or (kind in (str, bytes) and len(value) < 40) or (kind is float and 0 < abs(value) < math.inf):
+        return f"type({place}) is {kind.__name__}", f"{again} == {value!r}"
+    return (f"{w.bind(same, 'same')}({place}, {w.bind(value, 'constant')})",)
+
+
+def _outside(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[str]:
     done: set[tuple[str, int, str]] = set()
     missing = w.bind(MISSING, "missing")
+    conditions: list[str] = []
     for read in reads:
         key = (read.kind, id(read.holder), read.name)
         if key in done:
             continue
         done.add(key)
-        holder = w.bind(read.holder, read.kind)
+        holder = w.bind(read.holder, _holder_name(read))
         if read.kind == "code":
-            w.require(f"{holder}.__code__ is {w.bind(read.value, 'code')}")
+            conditions.append(f"{holder}.__code__ is {w.bind(read.value, f'{holder}_code')}")
         elif read.kind == "defaults":
-            _defaults(w, holder, read.value, copies)
+            conditions += _defaults(w, holder, read.value, copies)
         elif read.kind == "class":
-            w.require(f"holds({holder}, {w.bind(read.value, 'content')})")
+            conditions.append(f"{w.bind(holds, 'holds')}({holder}, {w.bind(read.value, 'content')})")
         elif read.kind == "cell":
-            _same_as(w, f"{holder}.cell_contents", read.value, copies)
+            conditions += _same_as(w, f"{holder}.cell_contents", read.name, read.value, copies)
         else:
-            _same_as(w, f"{holder}.get({read.name!r}, {missing})", read.value, copies)
+            conditions += _same_as(w, f"{holder}.get({read.name!r}, {missing})", read.name, read.value, copies)
+    return conditions
 
 
-def _defaults(w: _Writer, holder: str, defaults: tuple[Any, Any], copies: dict[int, Any]) -> None:
+def _holder_name(read: Read) -> str:
+    if read.kind in ("global", "module"):
+        return f"globals_of_{str(read.holder.get('__name__', 'module')).rpartition('.')[2]}"
+    return f"{read.name}_cell" if read.kind == "cell" else read.name
+
+
+def _defaults(w: Writer, holder: str, defaults: tuple[Any, Any], copies: dict[int, Any]) -> list[str]:
     positional, keyword = defaults
-    w.require(f"{holder}.__defaults__ is {w.bind(positional, 'defaults')}")
+    expected = "None" if positional is None else w.bind(positional, f"{holder}_defaults")
+    conditions = [f"{holder}.__defaults__ is {expected}"]
     for default in positional or ():
-        _contents(w, default, copies)
+        conditions += _contents(w, default, copies)
     if keyword is None:
-        w.require(f"{holder}.__kwdefaults__ is None")
-        return
-    w.require(f"same(tuple(({holder}.__kwdefaults__ or {{}}).items()), {w.bind(tuple(keyword.items()), 'defaults')})")
+        return [*conditions, f"{holder}.__kwdefaults__ is None"]
+    items = w.bind(tuple(keyword.items()), f"{holder}_kwdefaults")
+    conditions.append(f"{w.bind(same, 'same')}(tuple(({holder}.__kwdefaults__ or {{}}).items()), {items})")
     for default in keyword.values():
-        _contents(w, default, copies)
+        conditions += _contents(w, default, copies)
+    return conditions
 
 
-def _same_as(w: _Writer, place: str, value: Any, copies: dict[int, Any]) -> None:
+def _same_as(w: Writer, place: str, name: str, value: Any, copies: dict[int, Any]) -> list[str]:
     kind = type(value)
     if kind in (float, complex) and value != value:
         raise RefusedError("a NaN is read from outside")
     if (kind in _CONSTANT_TYPES or kind in SCALAR_TYPES or kind is tuple) and not _has_array(value):
-        w.require(f"same({place}, {w.bind(value, 'constant')})")
-        return
-    w.require(f"{place} is {w.bind(value, 'object')}")
-    _contents(w, value, copies)
+        variable = w.fresh(name)
+        return [*_constant(w, f"({variable} := {place})", variable, value)]
+    return [f"{place} is {w.bind(value, value.__name__ if kind is ModuleType else name)}", *_contents(w, value, copies)]
 
 
-def _contents(w: _Writer, value: Any, copies: dict[int, Any]) -> None:
-    """Require that the arrays in an object that is the same are unchanged."""
+def _contents(w: Writer, value: Any, copies: dict[int, Any]) -> list[str]:
+    """That the arrays in an object that is the same are unchanged."""
     if type(value) is np.ndarray:
-        w.require(f"unchanged({w.bind(value, 'array')}, {w.bind(copies[id(value)], 'contents')})")
-    elif type(value) is tuple:
-        for part in value:
-            _contents(w, part, copies)
+        array, contents = w.bind(value, "array"), w.bind(copies[id(value)], "contents")
+        return [f"{w.bind(unchanged, 'unchanged')}({array}, {contents})"]
+    if type(value) is tuple:
+        return [condition for part in value for condition in _contents(w, part, copies)]
+    return []
 
 
 def _has_array(value: Any) -> bool:

@@ -1,0 +1,131 @@
+"""The entry of a compiled step: one generated function from the arguments of a call to its value and gradients.
+
+It looks at the modes, guards, runs the step, and puts the gradients into the caller's structure, all written out for
+this kind of call, since every Python call saved on the way is a twentieth of a microsecond for the user.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from srcdiff.codegen.loader import load
+from srcdiff.config import config
+from srcdiff.replay.guard import Writer, targets
+from srcdiff.replay.strict import state, strict, tighten
+from srcdiff.tape.modes import modes
+
+#: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded; None if that
+#: was not looked at, since modes, options or a debugger forbid replays. `anyhow` leaves those out.
+Enter = Callable[..., Any]
+
+
+class Text(str):
+    """An expression, where a structure has the value of one."""
+
+    __slots__ = ()
+
+
+def written(structure: Any) -> Text:
+    """The expression that makes such a structure of lists, tuples, dicts and None around expressions."""
+    if isinstance(structure, Text):
+        return structure
+    kind = type(structure)
+    if structure is None:
+        return Text("None")
+    if kind is dict:
+        return Text("{" + ", ".join(f"{key!r}: {written(part)}" for key, part in structure.items()) + "}")
+    parts = ", ".join(map(written, structure))
+    if kind is tuple:
+        return Text(f"({parts}{',' * (len(structure) == 1)})")
+    assert kind is list
+    return Text(f"[{parts}]")
+
+
+def begin(name: str) -> Writer:
+    """The first lines of an entry."""
+    w = Writer()
+    w.bind(None, "anyhow")
+    free = [
+        f"{w.bind(config.current, 'current')}.options.style is {w.bind(config.options.style, 'style')}",
+        f"{w.bind(modes, 'modes')}.free",
+        f"{w.bind(sys, 'sys')}.gettrace() is None",
+    ]
+    if hasattr(sys, "monitoring"):
+        free += [f"{w.bind(sys.monitoring, 'monitoring')}.get_tool({k}) is None" for k in (0, 1)]
+    w.lines += [
+        "def enter(args, kwargs, anyhow=False):",
+        f'    """The value of {name} and its gradients; False if the call is not like the recorded one,',
+        "    None if it is not looked at.",
+        '    """',
+        f"    if not (anyhow or {' and '.join(free)}):",
+        "        return None",
+    ]
+    return w
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A gradient, or the function's value, as the step gives it and as the caller gets it."""
+
+    name: str
+    #: an argument or result of a traced call, whose kind this is to have
+    like: Any
+    #: there is no such gradient
+    absent: bool = False
+    #: it may share memory with what the caller has
+    copy: bool = False
+
+
+def finish(
+    w: Writer,
+    step: Callable[..., Any],
+    given: Sequence[str],
+    results: Sequence[Result],
+    outcomes: Sequence[bool],
+    count: int,
+    structured: Callable[[list[Text]], Any],
+) -> tuple[Enter, str]:
+    """The entry that has been begun and has its guard, and its text. `step` takes the values `given` and gives the
+    function's value and gradients, `results`, then what its branches depend on, which went as in `outcomes`, `count`
+    values in all. `structured` makes of gradients what the caller gets.
+    """
+    outs = [w.fresh(result.name) for result in results]
+    branches = [w.fresh("branch") for _ in outcomes]
+    unused = ["_"] * (count - len(outs) - len(branches))
+    errors, before = w.bind(state, "errors"), w.fresh("before")
+    tightened = f"{w.bind(strict, 'strict')}.get({errors}.get()) or {w.bind(tighten, 'tighten')}()"
+    w.lines += [
+        f"    {before} = {errors}.set({tightened})",
+        "    try:",
+        f"        {targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})",
+        "    finally:",
+        f"        {errors}.reset({before})",
+    ]
+    if branches:
+        w.require(*(name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True)))
+    value, *gradients = (_finished(w, *pair) for pair in zip(outs, results, strict=True))
+    w.lines.append(f"    return {value}, {written(structured(gradients))}")
+    text = "\n".join(w.lines) + "\n"
+    return load(text, "enter", "entry", dict(w.names)), text
+
+
+def _finished(w: Writer, out: str, result: Result) -> Text:
+    """The expression for what the caller gets."""
+    like, kind = result.like, type(result.like)
+    if result.absent and kind is np.ndarray:
+        return Text(f"{w.bind(np.zeros, 'zeros')}({like.shape}, {w.bind(like.dtype, str(like.dtype))})")
+    if result.absent:
+        return Text(repr(kind(0)) if kind in (float, complex) else f"{w.bind(kind, f'{kind.__name__}_type')}(0)")
+    if kind in (float, complex):
+        return Text(f"{kind.__name__}({out})")
+    if isinstance(like, np.generic):
+        return Text(f"{out}[()] if type({out}) is {w.bind(np.ndarray, 'ndarray')} else {out}")
+    text = f"{out}.copy()" if result.copy else out
+    if not like.shape:
+        return Text(f"{w.bind(np.asarray, 'asarray')}({text})")
+    return Text(text)

@@ -1,0 +1,58 @@
+"""NumPy's handling of floating-point errors, set for one replay in 0.2 us where `np.errstate` takes 0.6.
+
+A replay raises where the traced call would warn, so that the user hears of it from the line where it happens; where the
+user has silenced all three kinds, nothing is changed.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from typing import Any
+
+import numpy as np
+
+_KINDS = ("divide", "over", "invalid")
+
+
+class Settings:
+    """`np.geterr` and `np.seterr` in the form of a context variable."""
+
+    def get(self) -> Any:
+        """The state."""
+        return tuple(np.geterr().items())
+
+    def set(self, state: Any) -> Any:
+        """Change the state; what `reset` takes."""
+        return tuple(np.seterr(**dict(state)).items())
+
+    def reset(self, state: Any) -> None:
+        """Undo `set`."""
+        np.seterr(**dict(state))
+
+
+def _variable() -> Any:
+    """The context variable in which NumPy keeps the state, found by setting the state in a context that is empty."""
+    context = contextvars.Context()
+    context.run(np.seterr, divide="raise")
+    found = list(context)
+    return found[0] if len(found) == 1 else Settings()
+
+
+state = _variable()
+
+#: what the state is during a replay, by what it was before
+strict: dict[Any, Any] = {}
+
+
+def tighten() -> Any:
+    """The state for a replay where the state is one that has not been seen."""
+    if len(strict) > 64:
+        strict.clear()
+    before = state.get()
+    handling: dict[str, Any] = {**np.geterr()}
+    if all(handling[kind] == "ignore" for kind in _KINDS):
+        strict[before] = before
+    else:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            strict[before] = state.get()
+    return strict[before]
