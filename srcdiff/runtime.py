@@ -74,6 +74,13 @@ from srcdiff.runtime_nn import (  # noqa: F401
     one_hot,
     standardize,
 )
+from srcdiff.runtime_scipy import (  # noqa: F401
+    logm,
+    lu,
+    polar_factor,
+    sqrtm,
+    sylvester,
+)
 from srcdiff.runtime_special import (  # noqa: F401
     bessel_i,
     erf,

@@ -15,6 +15,7 @@ from srcdiff.ops import (  # noqa: F401
     linalg,
     loops,
     losses,
+    matrix_functions,
     neural,
     reductions,
     selection,

@@ -252,17 +252,20 @@ eig: Primitive = primitive(
 # ---------------------------------------------------------------------------------------------------------- exponential
 
 
-def _expm(ct: Any, out: Any, x: Any) -> Any:
-    # Van Loan 1978: the off-diagonal block of exp([[a, e], [0, a]]) is the derivative of exp at a in direction e
-    a = adjoint(x)
-    n, rank = x.shape[-1], x.ndim
-    top = concatenate(a, ct, axis=rank - 1)
+def frechet(function: Any, a: Any, e: Any) -> Any:
+    """The derivative of a function of matrices at a in direction e: a block of its value at [[a, e], [0, a]].
+
+    Van Loan 1978 for the exponential, Mathias 1996 for all that are analytic.
+    """
+    n, rank = a.shape[-1], a.ndim
+    top = concatenate(a, e, axis=rank - 1)
     bottom = concatenate(where(False, a, 0.0), a, axis=rank - 1)
-    whole = expm(concatenate(top, bottom, axis=rank - 2))
+    whole = function(concatenate(top, bottom, axis=rank - 2))
     return take_at_window(take_at_window(whole, rank - 2, 0, n), rank - 1, n, 2 * n)
 
 
 expm: Primitive = primitive(
-    "expm", "x", "rt.expm(x)", [_expm], infer=lambda x: aval(square("expm", x), working_dtype(x)),
-    label="LinalgMatrixExp", push=lambda t, out, x: adjoint(_expm(adjoint(t), out, x)),
+    "expm", "x", "rt.expm(x)", [lambda ct, out, x: frechet(expm, adjoint(x), ct)],
+    infer=lambda x: aval(square("expm", x), working_dtype(x)), label="LinalgMatrixExp",
+    push=lambda t, out, x: frechet(expm, x, t),
 )  # fmt: skip

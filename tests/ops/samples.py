@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.ops import samples_arrays, samples_math, samples_nn, samples_scipy, samples_torch
+from tests.ops import samples_arrays, samples_math, samples_matrices, samples_nn, samples_scipy, samples_torch
 from tests.ops.sample import Sample
 
 TABLES = (
     samples_arrays.SAMPLES,
     samples_math.SAMPLES,
+    samples_matrices.SAMPLES,
     samples_nn.SAMPLES,
     samples_scipy.SAMPLES,
     samples_torch.SAMPLES,

@@ -1,0 +1,73 @@
+"""Helpers of `runtime` that SciPy computes, reached as `rt.name`. SciPy is imported when the first of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def _scipy(module: str) -> Any:
+    try:
+        return import_module(f"scipy.{module}")
+    except ImportError:
+        raise ImportError(f"scipy.{module} needs SciPy: pip install scipy") from None
+
+
+def _over_matrices(function: Callable[[Array], Array], x: Array) -> Array:
+    """`function` of each matrix, in x's dtype (float64 for integers)."""
+    dtype = np.result_type(x.dtype, np.float32) if x.dtype.kind in "fc" else np.dtype(float)
+    if not x.size:
+        return np.zeros(x.shape, dtype)
+    # SciPy's own single precision loses digits, of which it warns
+    stack = x.reshape(-1, *x.shape[-2:]).astype(np.result_type(dtype, np.float64))
+    made = np.stack([np.asarray(function(matrix)) for matrix in stack]).reshape(x.shape)
+    if made.dtype.kind == "c" and dtype.kind != "c":
+        made = made.real
+    return made.astype(dtype, copy=False)
+
+
+def sqrtm(x: Array) -> Array:
+    """The principal square root of matrices; the real part for real x."""
+    return _over_matrices(_scipy("linalg").sqrtm, x)
+
+
+def logm(x: Array) -> Array:
+    """The principal logarithm of matrices; the real part for real x."""
+    return _over_matrices(_scipy("linalg").logm, x)
+
+
+def sylvester(a: Array, b: Array, q: Array) -> Array:
+    """The solution x of a x + x b = q."""
+    dtype = np.result_type(a.dtype, b.dtype, q.dtype, np.float32)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+    a, b, q = (np.broadcast_to(m, (*batch, *m.shape[-2:])).astype(dtype, copy=False) for m in (a, b, q))
+    out = np.zeros(q.shape, dtype)
+    solve = _scipy("linalg").solve_sylvester
+    for where in np.ndindex(*batch):
+        if q[where].size:
+            out[where] = solve(a[where], b[where], q[where])
+    return out
+
+
+def lu(x: Array) -> tuple[Array, Array, Array]:
+    """The factors p, l, u of x = p l u with row exchanges."""
+    *batch, m, n = x.shape
+    k = min(m, n)
+    real = np.dtype(x.dtype.char.lower())
+    out = np.zeros((*batch, m, m), real), np.zeros((*batch, m, k), x.dtype), np.zeros((*batch, k, n), x.dtype)
+    factor = _scipy("linalg").lu
+    for where in np.ndindex(*batch):
+        for made, part in zip(out, factor(x[where]), strict=True):
+            made[where] = part
+    return out
+
+
+def polar_factor(x: Array) -> Array:
+    """The factor u with orthonormal columns of x = u p, for x with at least as many rows as columns."""
+    u, _, v = np.linalg.svd(x, full_matrices=False)
+    return u @ v

@@ -1,0 +1,45 @@
+"""Samples of the functions of matrices that SciPy evaluates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.ops.sample import Array, Drawer, Sample, cplx, real, sample
+from tests.ops.samples_arrays import complex_regular, regular
+
+
+def dominant(*shape: int) -> Drawer:
+    """Matrices whose eigenvalues are real parts of 2 to 5."""
+
+    def draw(rng: np.random.Generator) -> Array:
+        return np.asarray(rng.uniform(-0.3, 0.3, shape) + np.diag([2.0, 3.5, 5.0][: shape[-1]]))
+
+    return draw
+
+
+def complex_dominant(*shape: int) -> Drawer:
+    return lambda rng: np.asarray(dominant(*shape)(rng) + 1j * rng.uniform(-1.0, 1.0, shape))
+
+
+FUNCTIONS: dict[str, list[Sample]] = {
+    name: [sample(dominant(3, 3)), sample(dominant(2, 2, 2)), sample(complex_dominant(2, 2)), sample(dominant(0, 1, 1))]
+    for name in ("logm", "sqrtm")
+}
+
+SAMPLES: dict[str, list[Sample]] = {
+    **FUNCTIONS,
+    "sylvester": [
+        sample(dominant(3, 3), dominant(2, 2), real(3, 2)),
+        sample(complex_dominant(2, 2), dominant(3, 3), cplx(2, 3)),
+        sample(dominant(2, 2, 2), dominant(2, 2), real(2, 2)),
+        sample(dominant(0, 2, 2), dominant(2, 2), real(2, 2)),
+    ],
+    "polar_factor": [
+        sample(regular(3, 3)), sample(regular(2, 2, 2)), sample(complex_regular(2, 2)), sample(real(4, 2)),
+        sample(cplx(3, 2)),
+    ],
+    "lu": [
+        sample(regular(3, 3)), sample(complex_regular(3, 3)), sample(real(4, 2)), sample(real(2, 3)),
+        sample(regular(2, 2, 2)), sample(real(2, 3, 2)), sample(real(1, 1)),
+    ],
+}  # fmt: skip
