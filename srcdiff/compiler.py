@@ -25,7 +25,7 @@ from srcdiff.transform.group import group
 from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import reroll, written_out
 from srcdiff.transform.reverse import reverse
-from srcdiff.transform.rewrite import prepare, simplify, used_inputs
+from srcdiff.transform.rewrite import prepare, prepare_exactly, simplify, used_inputs
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -49,6 +49,8 @@ class Executable:
     closed: bool
     #: whether division, log and the like may warn where the user's forward did not
     quiet: bool
+    #: compiled with `exact`: it gives the bits that the walk gives
+    exact: bool
 
 
 def compile_backward(
@@ -63,14 +65,14 @@ def compile_backward(
     lowered = lower_graph(inner, live)
     targets, edges = _targets(inner, wanted)
     wrt = [_value(lowered, inner, edge) for edge in edges]
-    backward, slots = differentiate(lowered, wrt)
-    backward = checked(simplify(backward), options)
+    backward, slots = differentiate(lowered, wrt, options.exact)
+    backward = checked(backward if options.exact else simplify(backward), options)
     if len(live) < len(roots):
         backward = _with_dead_roots(backward, roots, [edge in live for edge in roots])
     backward, slots = _without_unused(backward, slots, len(roots))
     rolled, groups = group(reroll(backward, options.exact))
     rolled = rolled if options.exact else in_pieces(rolled)
-    source = emit_loops(rolled, header(lowered.program, wrt, rolled, len(roots)))
+    source = emit_loops(rolled, header(lowered.program, wrt, rolled, len(roots)), exact=options.exact)
     position = {id(node): k for k, node in enumerate(nodes)}
     slots = [_renumber(slot, inner, position) for slot in slots]
     leaves = [position[id(edge_node(edge))] for edge in edges] if wanted is None else []
@@ -79,6 +81,7 @@ def compile_backward(
     return Executable(
         match, runner(rolled, source, options), source, lowered.program, backward, targets, _shared(backward),
         sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), _closed(nodes, wanted), _may_warn(backward),
+        options.exact,
     )  # fmt: skip
 
 
@@ -86,10 +89,15 @@ def _moved(group: int | tuple[int, ...], count: int) -> int | tuple[int, ...]:
     return group - count if isinstance(group, int) else tuple(k - count for k in group)
 
 
-def differentiate(lowered: Lowered, wrt: Sequence[Node]) -> tuple[Program, list[Slot]]:
+def differentiate(lowered: Lowered, wrt: Sequence[Node], exact: bool) -> tuple[Program, list[Slot]]:
     """The vjp program, and where the saved values are that it takes after the cotangents."""
-    forward, now = prepare(lowered.program, lowered.slots.keys(), wrt)
+    entering: dict[Node, Node] = {}
+    if exact:
+        forward, now, entering = prepare_exactly(lowered.program, lowered.slots.keys(), wrt)
+    else:
+        forward, now = prepare(lowered.program, lowered.slots.keys(), wrt)
     available = {now[value]: slot for value, slot in lowered.slots.items() if value in now}
+    available.update({node: lowered.slots[value] for node, value in entering.items()})
     reversed_ = reverse(forward, [now[node] for node in wrt], available.keys(), f"{lowered.program.name}_backward")
     return reversed_.program, [available[value] for value in reversed_.saved]
 

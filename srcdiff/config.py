@@ -36,7 +36,7 @@ class Options:
     replay: str = "auto"
     #: trace every n-th replayed call of an entry as well, and raise ReplayError if the results differ; 0 for never
     check_replay: int = 0
-    #: turn off everything that reorders arithmetic
+    #: turn off everything that reorders arithmetic: walked, compiled and replayed passes give the same bits
     exact: bool = False
     #: trace functions through a clone in which array constructors give traced values
     clone: bool = True

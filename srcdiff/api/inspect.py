@@ -46,11 +46,12 @@ def executable_of(loss: Any, wanted: list[Edge] | None = None) -> Executable:
             "this tensor does not require grad and does not have a grad_fn: there is no backward to show"
         )
     site, nodes = edge_node(edge).site, collect([edge])
+    exact = config.exact
     for known in site.executables:
-        if known.match([edge], wanted, False) is not None:
+        if known.exact is exact and known.match([edge], wanted, False) is not None:
             return known  # type: ignore[no-any-return]
     if site.prim is not None:  # a graph that was freed does not match, but is still the one that ran
-        seen = site.sightings.get(signature(nodes, [edge], wanted))
+        seen = site.sightings.get((exact, signature(nodes, [edge], wanted)))
         if isinstance(seen, Executable):
             return seen
     return compile_backward([edge], wanted, config.options, nodes)
@@ -158,7 +159,10 @@ def forward_of(
 def explanation(function: Any, root: Any, wanted: list[Edge] | None, counts: Counts, forward_runs: str) -> str:
     """What `explain` says about a call whose traced result is `root`, and whose forward runs as `forward_runs` says."""
     site = edge_node(root._edge).site
-    cached = any(known.match([root._edge], wanted, False) is not None for known in site.executables)
+    cached = any(
+        known.exact is config.exact and known.match([root._edge], wanted, False) is not None
+        for known in site.executables
+    )
     executable = executable_of(root, wanted)
     forward = [node for node in executable.forward.nodes() if node.prim is not None]
     backward = [node for node in executable.program.nodes() if node.prim is not None]

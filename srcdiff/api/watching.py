@@ -222,7 +222,8 @@ def make_entry(
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
     shown = tuple((n.name or "x", n.aval) for n in recorder.inputs)
-    source = emit_loops(program, Header(name, place, (), shown, (), written_out(program)), quick=True)
+    header = Header(name, place, (), shown, (), written_out(program))
+    source = emit_loops(program, header, quick=True, exact=options.exact)
     if options.backend == "interpret":
         function: Any = lambda *values: interpret(program, values)
     else:

@@ -61,8 +61,11 @@ def trace_gradients(
     """
     site = edge_node(roots[0]).site
     if not modes.anomaly and modes.recorder is None:
+        exact = config.options.exact
         for executable in site.executables[:CANDIDATES]:
-            if executable.closed and (matched := executable.match(roots, wanted, not retain)) is not None:
+            if not executable.closed or executable.exact is not exact:
+                continue
+            if (matched := executable.match(roots, wanted, not retain)) is not None:
                 STATS.hit(executable)
                 if counts is not None:
                     counts.hit(executable)
@@ -139,9 +142,9 @@ def find(
     collected, the nodes of the graph, which must then be walked.
     """
     site = edge_node(roots[0]).site
+    exact = config.options.exact
     for executable in site.executables[:CANDIDATES]:
-        matched = executable.match(roots, wanted, free)
-        if matched is not None:
+        if executable.exact is exact and (matched := executable.match(roots, wanted, free)) is not None:
             STATS.hit(executable)
             if site.counts is not None:
                 site.counts.hit(executable)
@@ -173,10 +176,10 @@ def _by_signature(
     if restless(site):
         STATS.walked += 1
         return None
-    key = signature(nodes, roots, wanted)
+    options = config.options
+    key = (options.exact, signature(nodes, roots, wanted))
     known = site.sightings.get(key, 0)
     counted = (STATS,) if counts is None else (STATS, counts)
-    options = config.options
     if isinstance(known, Executable):
         executable = known
     elif known + 1 < options.compile_after and not site.compile_now:

@@ -37,12 +37,15 @@ _UFUNCS = {
 }  # fmt: skip
 
 
-def emit(program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False) -> str:
+def emit(
+    program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False, exact: bool = False
+) -> str:
     """The text of a function (after its parts, if it is long) that computes the program's outputs from its inputs.
 
-    With `quick` it is written for speed where there are several ways to say the same.
+    With `quick` it is written for speed where there are several ways to say the same; with `exact` it adds up in the
+    order of the program.
     """
-    function = _Function(program, plain)
+    function = _Function(program, plain, exact=exact)
     function.quick = quick and not plain
     return function.text(doc)
 
@@ -54,15 +57,16 @@ class _Function:
     #: from how many bytes on an array is worth a buffer, if not from LARGE on
     large: int | None = None
 
-    def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = ()) -> None:
+    def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = (), exact: bool = False) -> None:
         self.program = program
+        self.exact = exact
         self.namer = Namer()
         for each in (program.name, *reserved):
             self.namer.take(each)
         #: names of inputs and of what has a statement
         self.names: dict[Node, str] = {}
         self.comments: dict[Any, Comments] = {}
-        self.statements = partition(program, buffers=not plain)
+        self.statements = partition(program, buffers=not plain, exact=exact)
         self.plain = plain
         #: for each value that lives in a buffer kept from call to call, the first one that does; and the names of these
         self.buffers: dict[Node, Node] = {}
@@ -80,7 +84,7 @@ class _Function:
 
     def text(self, doc: str | Header | None) -> str:
         if self.quick:
-            self.statements = partition(self.program, products=True, large=self.large)
+            self.statements = partition(self.program, products=True, large=self.large, exact=self.exact)
         plan = self._plan()
         blocks: list[list[Any]] = []
         for statement, into, dead in zip(self.statements, plan.into, plan.deleted, strict=True):

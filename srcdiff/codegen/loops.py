@@ -40,15 +40,17 @@ from srcdiff.transform.names import stem
 _LOAD = gast.Load()
 
 
-def emit_loops(program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False) -> str:
+def emit_loops(
+    program: Program, doc: str | Header | None = None, plain: bool = False, quick: bool = False, exact: bool = False
+) -> str:
     """The text of a function that computes the program's outputs: `emit`, for programs that may have loops."""
     if not any(map(is_loop, program.nodes())):
         if has_blocks(program):
             return emit_blocks(program, doc, plain)
-        return emit_numbers(program, doc) if quick and of_numbers(program) else emit(program, doc, plain, quick)
+        return emit_numbers(program, doc) if quick and of_numbers(program) else emit(program, doc, plain, quick, exact)
     if quick and loops_of_numbers(program):
         return _emit_number_loops(program, doc)
-    function = _Looping(program, plain)
+    function = _Looping(program, plain, exact=exact)
     function.quick = quick and not plain
     return function.text(doc)
 
@@ -60,8 +62,8 @@ class _Looping(_Function):
     turns: list[str]
     depth = 0
 
-    def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = ()) -> None:
-        super().__init__(program, plain, reserved)
+    def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = (), exact: bool = False) -> None:
+        super().__init__(program, plain, reserved, exact)
         self.turns = []
         #: what is written where a value is read that has no variable: `h[t]`
         self.trees: dict[Node, Any] = {}
@@ -211,7 +213,7 @@ class _Body(_Looping):
 
     def __init__(self, outer: _Looping, node: Node, operands: Sequence[Any], kept: Sequence[tuple[Kept, str]]) -> None:
         spec: Loop = node.kwargs["spec"]
-        super().__init__(spec.body, outer.plain)
+        super().__init__(spec.body, outer.plain, exact=outer.exact)
         self.spec = spec
         self.namer = outer.namer
         self.comments = outer.comments

@@ -80,8 +80,9 @@ def _shape(prim: Primitive) -> _Shape:
 class _Partition:
     """The state of one pass over a program."""
 
-    def __init__(self, program: Program, buffers: bool, products: bool, large: int) -> None:
+    def __init__(self, program: Program, buffers: bool, products: bool, large: int, exact: bool) -> None:
         self.large = large
+        self.exact = exact
         self.nodes = program.nodes()
         self.buffers = buffers
         self.products = products
@@ -150,8 +151,9 @@ class _Partition:
             terms = [x for member, before in members for x in member.operands if x is not before]
             # a scatter that the sum broadcasts is a value of its own: it has other elements than the sum
             scatters = [
-                x for x in terms if _scatters(x) and x.aval is top.aval and self.uses[x] == 1 and x not in self.outputs
-            ]
+                x for x in terms
+                if self._adds_at(x) and x.aval is top.aval and self.uses[x] == 1 and x not in self.outputs
+            ]  # fmt: skip
             long = len(members) >= LONG_SUM or weight[top] > MOST_OPERATORS
             if not members or not (scatters or _scatters(here) or long):
                 continue
@@ -160,6 +162,12 @@ class _Partition:
             for member, before in members:
                 chains[member] = (top, before)
         return chains
+
+    def _adds_at(self, term: Node) -> bool:
+        """Whether a term is added where its index says. Entries that meet would be added one by one to what is there,
+        not first to each other.
+        """
+        return _scatters(term) and not (self.exact and not term.kwargs["unique"])
 
     def _grows(self, x: Node, total: Node) -> bool:
         """Whether the variable of x may become that of the sum: nothing else reads x, and it is a new array."""
@@ -257,9 +265,10 @@ def _scatters(node: Node) -> bool:
 
 
 def partition(
-    program: Program, buffers: bool = True, products: bool = False, large: int | None = None
+    program: Program, buffers: bool = True, products: bool = False, large: int | None = None, exact: bool = False
 ) -> list[Statement]:
     """The statements of a program in order. With `buffers`, each operation on a large array gets its own, so that
-    it can write into memory that is free again; with `products` each large product of matrices as well."""
-    made = _Partition(program, buffers, products, LARGE if large is None else large)
+    it can write into memory that is free again; with `products` each large product of matrices as well. With `exact`
+    no sum is added up in another order."""
+    made = _Partition(program, buffers, products, LARGE if large is None else large, exact)
     return made.run()

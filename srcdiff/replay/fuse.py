@@ -14,7 +14,7 @@ from srcdiff.transform.block import in_blocks
 from srcdiff.transform.cheaper import CHEAPER
 from srcdiff.transform.contract import contract
 from srcdiff.transform.reverse import reverse
-from srcdiff.transform.rewrite import prepare, simplify
+from srcdiff.transform.rewrite import prepare, prepare_exactly, simplify
 from srcdiff.transform.straighten import straighten
 
 
@@ -26,14 +26,13 @@ def fuse(
     With `options.exact` the operations are those that eager execution does, in its order; else they are simplified,
     which changes results by a few ulp at most.
     """
-    forward = Program(name, tuple(inputs), (result, *branches))
-    now: dict[Node, Node] = {node: node for node in (*inputs, *forward.nodes())}
-    if not options.exact:
-        forward, mapping = prepare(forward, None, wrt)
-        now.update(mapping)
-    value, conditions = forward.outputs[0], forward.outputs[1:]
-    assert value is not None
-    vjp = reverse(Program(name, forward.inputs, (value,)), [now[node] for node in wrt], None, name)
+    program = (_fused_exactly if options.exact else _fused)(name, inputs, (result, *branches), wrt)
+    return program if options.exact else straighten(contract(in_blocks(simplify(program, more=CHEAPER))))
+
+
+def _fused(name: str, inputs: Sequence[Node], outputs: Sequence[Node], wrt: Sequence[Node]) -> Program:
+    forward, mapping = prepare(Program(name, tuple(inputs), tuple(outputs)), None, wrt)
+    now: dict[Node, Node] = {node: node for node in inputs} | mapping
     builder = Builder()
     new: dict[Node, Node] = {}
     for node in inputs:
@@ -47,6 +46,33 @@ def fuse(
         else:
             operands = tuple(new[now[operand]] for operand in original.operands)
             new[node] = _made(original, operands, builder)
+    return _with_gradients(forward, [now[node] for node in inputs], [now[node] for node in wrt], new, builder)
+
+
+def _fused_exactly(name: str, inputs: Sequence[Node], outputs: Sequence[Node], wrt: Sequence[Node]) -> Program:
+    """The forward as it is; only the backward is made from a program that was prepared."""
+    forward = Program(name, tuple(inputs), tuple(outputs))
+    prepared, now, entering = prepare_exactly(forward, None, wrt)
+    builder = Builder()
+    new: dict[Node, Node] = {}
+    for node in inputs:
+        new[node] = new[now[node]] = builder.input(node.aval, now[node].name, node.source)
+    for node in forward.nodes():
+        _copy(node, new, builder)
+        new[now[node]] = rename(new[node], now[node].name) if now[node].name else new[node]
+    new.update({node: new[value] for node, value in entering.items()})
+    for node in prepared.nodes():
+        _copy(node, new, builder)
+    return _with_gradients(prepared, [now[node] for node in inputs], [now[node] for node in wrt], new, builder)
+
+
+def _with_gradients(
+    forward: Program, inputs: Sequence[Node], wrt: Sequence[Node], new: dict[Node, Node], builder: Builder
+) -> Program:
+    """The forward program that was made in `builder`, and the gradients of its first output."""
+    value, *conditions = forward.outputs
+    assert value is not None
+    vjp = reverse(Program(forward.name, forward.inputs, (value,)), wrt, None, forward.name)
     seed, *saved = vjp.program.inputs
     one = builder.literal(np.ones((), value.dtype)[()])
     new[seed] = builder.emit(REGISTRY["full"], (one,), {"shape": value.shape}) if value.shape else one
@@ -56,8 +82,7 @@ def fuse(
         _copy(node, new, builder)
     gradients = tuple(None if out is None else new[out] for out in vjp.program.outputs)
     outputs = (new[value], *gradients, *(new[c] for c in conditions if c is not None))
-    program = Program(name, tuple(new[now[node]] for node in inputs), outputs)
-    return program if options.exact else straighten(contract(in_blocks(simplify(program, more=CHEAPER))))
+    return Program(forward.name, tuple(new[node] for node in inputs), outputs)
 
 
 def _copy(node: Node, new: dict[Node, Node], builder: Builder) -> None:

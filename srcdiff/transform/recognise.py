@@ -16,7 +16,7 @@ from collections.abc import Collection
 
 from srcdiff.core.builder import Builder, item, rename
 from srcdiff.core.program import Node, Program
-from srcdiff.ops.elementwise import mul, neg, sub
+from srcdiff.ops.elementwise import div, mul, neg, sub
 from srcdiff.ops.transcendental import sigmoid
 from srcdiff.transform.identity import made_by
 
@@ -86,12 +86,66 @@ def _rebuilt(
             operands = tuple(new[operand] for operand in node.operands)
             make = builder.emit if made_by(node, "item") else builder.opaque
             new[node] = rename(make(node.prim, operands, node.kwargs, node.aval), name)
-    for node in keep or ():
-        # an output of an operation with several that only the backward pass reads
-        if node not in new and made_by(node, "item") and node.operands[0] in new:
-            new[node] = item(new[node.operands[0]], node.kwargs["k"])
+    _add_items(keep, new)
     outputs = tuple(None if out is None else new[out] for out in program.outputs)
     return Program(program.name, tuple(inputs), outputs), new
+
+
+def _add_items(keep: Collection[Node] | None, new: dict[Node, Node]) -> None:
+    """Outputs of operations with several that only the backward pass reads."""
+    for node in keep or ():
+        if node not in new and made_by(node, "item") and node.operands[0] in new:
+            new[node] = item(new[node.operands[0]], node.kwargs["k"])
+
+
+def prepare_exactly(
+    program: Program, keep: Collection[Node] | None = None, wrt: Collection[Node] = ()
+) -> tuple[Program, dict[Node, Node], dict[Node, Node]]:
+    """The program whose derivatives have the bits of eager execution, which does nothing about formulas but to give
+    1 / (1 + exp(u)) its slope in u, p * (p - 1), in one step.
+
+    With it, for each node of `program` the one that stands for it, and for each input that is new the value it has.
+    Nodes that stand for a logistic function carry its derivative, not its value.
+    """
+    nodes = program.nodes()
+    numbered = _numbered_names((*program.inputs, *(node for node in nodes if node.prim is not None)))
+    builder = Builder()
+    new = {node: builder.input(node.aval, numbered.get(node, node.name), node.source) for node in program.inputs}
+    inputs = list(new.values())
+    entering: dict[Node, Node] = {}
+    for node in nodes:
+        if node in new:
+            continue
+        builder.source = node.source
+        name = numbered.get(node, node.name)
+        if node.prim is None:
+            new[node] = builder.literal(node.literal)
+        elif (power := _power_of_logistic(node, wrt)) is not None and (keep is None or node.operands[1] in keep):
+            below = builder.input(node.aval, None, node.source)
+            inputs.append(below)
+            entering[below] = node.operands[1]
+            p = div(1.0, below)
+            new[node] = rename(mul(new[power.operands[0]], mul(p, sub(p, 1.0))), name)
+        else:
+            operands = tuple(new[operand] for operand in node.operands)
+            make = builder.emit if made_by(node, "item") else builder.opaque
+            new[node] = rename(make(node.prim, operands, node.kwargs, node.aval), name)
+    _add_items(keep, new)
+    outputs = tuple(None if out is None else new[out] for out in program.outputs)
+    return Program(program.name, tuple(inputs), outputs), new, entering
+
+
+def _power_of_logistic(node: Node, wrt: Collection[Node]) -> Node | None:
+    """exp(u) if the node is 1 / (1 + exp(u)), none of whose parts is differentiated itself."""
+    if not made_by(node, "div") or node.operands[0].literal != 1 or node.dtype.kind != "f":
+        return None
+    below = node.operands[1]
+    if not made_by(below, "add") or below in wrt:
+        return None
+    first, second = below.operands
+    power, one = (second, first) if first.is_literal else (first, second)
+    fits = one.literal == 1 and made_by(power, "exp") and power.aval is node.aval and power not in wrt
+    return power if fits else None
 
 
 def _numbered_names(nodes: tuple[Node, ...]) -> dict[Node, str]:

@@ -20,10 +20,10 @@ from srcdiff.core.program import Node, Program
 from srcdiff.transform.arithmetic import ARITHMETIC
 from srcdiff.transform.factor import take_out_scalars
 from srcdiff.transform.identity import ELEMENTWISE, Rewrite, Rule, SharingBuilder
-from srcdiff.transform.recognise import prepare
+from srcdiff.transform.recognise import prepare, prepare_exactly
 from srcdiff.transform.shapes import SHAPES
 
-__all__ = ["REWRITES", "prepare", "simplify", "used_inputs"]
+__all__ = ["REWRITES", "prepare", "prepare_exactly", "simplify", "used_inputs"]
 
 _COMMUTATIVE = ("add", "mul")
 

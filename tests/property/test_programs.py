@@ -110,6 +110,21 @@ def test_executors_agree_in_mixed_precision(program: Program) -> None:
         assert_close(backward(program, args, **options), walked, 1e-5)
 
 
+@given(programs(dtypes=("float32", "float64")))
+@example(PART_OF_A_SUM)
+@settings(max_examples=100)
+def test_compiled_passes_have_the_bits_of_the_walk_if_they_shall(program: Program) -> None:
+    args = program.data()
+    assume(tame(program, args))
+    walked = gradients(program, args, exact=True, replay="never", **WALK)
+    for found in (
+        gradients(program, args, exact=True, replay="never", **COMPILE),
+        backward(program, args, exact=True, **COMPILE),
+    ):
+        for a, b in zip(found, walked, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 @given(programs())
 @settings(max_examples=100)
 def test_the_gradient_is_the_derivative(program: Program) -> None:
