@@ -28,6 +28,14 @@ from srcdiff.runtime_conv import (  # noqa: F401
     sum_unpool,
 )
 from srcdiff.runtime_floats import in_floats  # noqa: F401
+from srcdiff.runtime_incomplete import (  # noqa: F401
+    betainc_slope,
+    gammainc_slope,
+    invgauss_ppf,
+    vonmises_cdf,
+    vonmises_ppf,
+    zeta_slope,
+)
 from srcdiff.runtime_linalg import (  # noqa: F401
     cofactor,
     cofactor_tangent,

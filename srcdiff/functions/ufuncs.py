@@ -223,13 +223,14 @@ for _ufunc in list(UFUNCS):
 #: ufuncs of scipy.special whose primitive has another name
 _SCIPY_RENAMED = {
     "expit": "sigmoid", "log_expit": "log_sigmoid", "gammaln": "lgamma", "psi": "digamma", "kl_div": "kl_divergence",
-    "_zeta": "zeta", "_lambertw": "lambertw",
+    "_zeta": "zeta", "_riemann_zeta": "riemann_zeta", "_lambertw": "lambertw",
 }  # fmt: skip
 _SCIPY_SAME_NAME = """
     logit erf erfc erfinv ndtr log_ndtr xlogy i0 cbrt exp2 expm1 log1p
     erfcx dawsn erfcinv ndtri exp1 expi expn exp10 cosm1 entr exprel spence ellipk ellipe
     jv yv yn iv kv kn ive kve j0 j1 y0 y1 i1 k0 k1 i0e i1e k0e k1e
-    gamma loggamma gammasgn beta betaln poch binom gammainc gammaincc betainc xlog1py rel_entr huber boxcox
+    gamma loggamma gammasgn beta betaln poch binom gammainc gammaincc betainc xlog1py
+    gammaincinv gammainccinv betaincc betaincinv betainccinv stdtr stdtrit ndtri_exp owens_t rel_entr huber boxcox
     hyp0f1 hyp1f1 hyp2f1
     eval_gegenbauer eval_legendre eval_chebyt eval_chebyu eval_hermite eval_genlaguerre eval_laguerre
 """
@@ -251,7 +252,7 @@ def register_scipy(ufunc: Any) -> bool:
     elif name in _SCIPY:
         table: dict[Any, Any] = UFUNCS if ufunc.nin <= 2 else UFUNC_FUNCTIONS
         table[ufunc] = REGISTRY[_SCIPY[name]]
-    return name == "sici" or name in _SCIPY
+    return ufunc in UFUNCS or ufunc in UFUNC_FUNCTIONS
 
 
 def _sine_and_cosine_integral(x: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from srcdiff.ops import (  # noqa: F401
     elementwise,
     families,
     fourier,
+    incomplete,
     indexing,
     layers,
     linalg,

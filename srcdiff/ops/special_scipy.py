@@ -14,7 +14,7 @@ from srcdiff.core.primitive import Primitive
 from srcdiff.ops.elementwise import absolute, conj, less, less_equal, sign, where
 from srcdiff.ops.families import elementwise, nondiff
 from srcdiff.ops.selection import clip, maximum
-from srcdiff.ops.special import digamma, i0, sinc, xlogy
+from srcdiff.ops.special import digamma, i0, sinc
 from srcdiff.ops.structural import cast
 from srcdiff.ops.transcendental import cos, exp, expm1, log, log1p, sin
 
@@ -114,9 +114,6 @@ k1e: Primitive = _of_x("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2, x)))
 gamma = _of_x("gamma", lambda out, x: out * digamma(x))
 loggamma = _of_x("loggamma", lambda out, x: digamma(x))
 gammasgn = nondiff("gammasgn", "x", "rt.special.gammasgn(x)")
-zeta: Primitive = elementwise(
-    "zeta", "s q", "rt.special.zeta(s, q)", [None, lambda t, out, s, q: t * (-s * zeta(s + 1, q))]
-)
 beta = elementwise(
     "beta", "a b", "rt.special.beta(a, b)",
     [lambda t, out, a, b: t * (out * (digamma(a) - digamma(a + b))),
@@ -134,29 +131,6 @@ binom = elementwise(
     "binom", "n k", "rt.special.binom(n, k)",
     [lambda t, out, n, k: t * (out * (digamma(n + 1.0) - digamma(n - k + 1.0))),
      lambda t, out, n, k: t * (out * (digamma(n - k + 1.0) - digamma(k + 1.0)))],
-)  # fmt: skip
-
-
-# with a number for a or b, their functions are float64, which the cotangent need not be
-
-
-def _gamma_density(t: Any, a: Any, x: Any) -> Any:
-    return cast(exp(xlogy(a - 1.0, x) - x) / gamma(a), dtype=t.dtype)
-
-
-def _beta_density(t: Any, a: Any, b: Any, x: Any) -> Any:
-    return cast(exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - betaln(a, b)), dtype=t.dtype)
-
-
-gammainc = elementwise(
-    "gammainc", "a x", "rt.special.gammainc(a, x)", [None, lambda t, out, a, x: t * _gamma_density(t, a, x)]
-)
-gammaincc = elementwise(
-    "gammaincc", "a x", "rt.special.gammaincc(a, x)", [None, lambda t, out, a, x: -t * _gamma_density(t, a, x)]
-)
-betainc = elementwise(
-    "betainc", "a b x", "rt.special.betainc(a, b, x)",
-    [None, None, lambda t, out, a, b, x: t * _beta_density(t, a, b, x)],
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------- divergences and losses

@@ -116,7 +116,7 @@ def rest_of(module: ModuleType) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         found = getattr(module, name)
-        if name.startswith("_") or not callable(found) or isinstance(found, type):
+        if name.startswith("_") or not callable(found) or isinstance(found, (type, np.ufunc)):
             return found
         return _refusing(found)
 

@@ -16,6 +16,21 @@ def of_order(*orders: Any, draw: Drawer | None = None) -> list[Sample]:
     return [*made, sample(np.array(orders)[:, None], draw or positive(3))]
 
 
+def two_and_01() -> tuple[Drawer, Drawer, Drawer]:
+    """Two positive parameters and a number between 0 and 1, which broadcast."""
+    return positive(3), positive(2, 1), real(2, 3, low=0.1, high=0.9)
+
+
+def between_01_of_two() -> list[Sample]:
+    return [sample(1.5, 0.7, real(3, low=0.1, high=0.9)), sample(*two_and_01()), sample(positive(), 2.0, array(0.3))]
+
+
+def of_probability() -> list[Sample]:
+    """A positive parameter and a probability, either of them a number, or all broadcast."""
+    p = between(0.1, 0.9)
+    return [sample(1.5, p(3)), sample(positive(3), 0.3), sample(positive(2, 1), p(3)), sample(positive(), p())]
+
+
 SCIPY = {
     **{name: unary(positive) for name in ("erfcx", "dawsn", "exp1", "expi", "exp10", "cosm1", "entr", "gamma")},
     **{name: unary(positive) for name in ("j0", "j1", "y0", "y1", "i1", "k0", "k1", "i0e", "i1e", "k0e", "k1e")},
@@ -36,12 +51,20 @@ SCIPY = {
     "ellipe": unary(between(-1.0, 0.8), sample(array(0.0, 1e-4, -0.01))),
     "loggamma": unary(positive),
     "gammasgn": tests(real(3)),
-    "zeta": of_order(2.0, 3.5),
+    "zeta": [*of_order(2.0, 3.5), sample(real(2, 1, low=1.5, high=4.0), positive(3))],
+    "riemann_zeta": [sample(real(3, low=1.5, high=4.0)), sample(real(low=-2.0, high=0.9))],
+    "zeta_slope": [sample(real(2, 1, low=1.5, high=4.0), positive(3), n=n) for n in (1, 2)],
     **{name: binary(positive) for name in ("beta", "betaln", "poch", "rel_entr", "kl_divergence", "xlog1py")},
     "binom": [sample(real(3, low=3.1, high=4.0), positive(3)), sample(real(2, 1, low=3.1, high=4.0), positive(3))],
-    "gammainc": of_order(0.7, 2.5),
-    "gammaincc": of_order(0.7, 2.5),
-    "betainc": [sample(1.5, 0.7, real(3, low=0.1, high=0.9)), sample(positive(3), 2.0, real(2, 3, low=0.1, high=0.9))],
+    **{name: binary(positive, positive, *of_order(0.7, 2.5)) for name in ("gammainc", "gammaincc")},
+    **{name: of_probability() for name in ("gammaincinv", "gammainccinv", "stdtrit", "vonmises_ppf", "invgauss_ppf")},
+    **{name: between_01_of_two() for name in ("betainc", "betaincc", "betaincinv", "betainccinv")},
+    "gammainc_slope": [sample(positive(2, 1), positive(3), n=n) for n in (1, 2)],
+    "betainc_slope": [sample(*two_and_01(), m=m, n=n) for m, n in ((1, 0), (0, 1), (1, 1))],
+    "stdtr": binary(positive, real, sample(positive(2), array(0.0, 1e-9))),
+    "ndtri_exp": unary(between(-3.0, -0.1)),
+    "owens_t": binary(real),
+    "vonmises_cdf": [sample(positive(2, 1), real(3), n=n) for n in (0, 1, 2)],
     "huber": [sample(0.71, apart(5)), sample(positive(3), apart(2, 3)), sample(array(1.0), array(1.0), smooth=False)],
     "boxcox": binary(positive, real, sample(positive(3), np.zeros(3)), sample(positive(3), 0.5)),
     "hyp0f1": of_order(0.7, 2.0),
