@@ -88,6 +88,7 @@ from srcdiff.runtime_scipy import (  # noqa: F401
     polar_factor,
     sqrtm,
     sylvester,
+    trigonometric,
 )
 from srcdiff.runtime_special import (  # noqa: F401
     bessel_i,

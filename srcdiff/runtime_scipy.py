@@ -71,3 +71,21 @@ def polar_factor(x: Array) -> Array:
     """The factor u with orthonormal columns of x = u p, for x with at least as many rows as columns."""
     u, _, v = np.linalg.svd(x, full_matrices=False)
     return u @ v
+
+
+def trigonometric(x: Array, kind: str, number: int, axis: int, transposed: bool) -> Array:
+    """The cosine or sine transform ("dct", "dst") of a type along an axis, or what its transposed matrix gives.
+
+    The matrices of type 4 and the sine one of type 1 are symmetric; the others are so but for columns (type 1 and 3)
+    or rows (type 2) that count half.
+    """
+    transform = getattr(_scipy("fft"), kind)
+    if not transposed or number == 4 or (kind, number) == ("dst", 1):
+        return transform(x, number, axis=axis)
+    halved = {("dct", 1): [0, -1], ("dct", 2): [0], ("dct", 3): [0]}.get((kind, number), [-1])
+    weights = np.ones(x.shape[axis], x.dtype)
+    weights[halved] = 0.5
+    weights = weights.reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+    if number == 1:
+        return transform(x / weights, 1, axis=axis) * weights
+    return transform(x / weights, 3, axis=axis) if number == 2 else transform(x, 2, axis=axis) * weights

@@ -74,3 +74,12 @@ irfft: Primitive = linear(
     "irfft", "x", "np.fft.irfft(x, n, axis=axis, norm=norm)", _irfft_adjoint, params="n axis norm", label="FftC2R",
     infer=lambda x, *, n, axis, norm: _with_length(x, axis, n, _real(x)),
 )  # fmt: skip
+
+#: DCT or DST of type 1 to 4 without a factor, as `scipy.fft` has them, or the transposed matrix of it
+trigonometric: Primitive = linear(
+    "trigonometric", "x", "rt.trigonometric(x, kind, number, axis, transposed)",
+    lambda ct, out, x, *, kind, number, axis, transposed: trigonometric(
+        ct, kind=kind, number=number, axis=axis, transposed=not transposed
+    ),
+    infer=lambda x, **params: x, params="kind number axis transposed", label="FftR2R",
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Samples of the functions of matrices that SciPy evaluates."""
+"""Samples of the linear and matrix functions that SciPy evaluates."""
 
 from __future__ import annotations
 
@@ -26,8 +26,16 @@ FUNCTIONS: dict[str, list[Sample]] = {
     for name in ("logm", "sqrtm")
 }
 
+TRANSFORMS: list[Sample] = [
+    sample(real(2, 5), kind=kind, number=number, axis=axis, transposed=transposed)
+    for kind in ("dct", "dst")
+    for number in (1, 2, 3, 4)
+    for axis, transposed in ((1, False), (0, True))
+]
+
 SAMPLES: dict[str, list[Sample]] = {
     **FUNCTIONS,
+    "trigonometric": [*TRANSFORMS, sample(cplx(4), kind="dct", number=2, axis=0, transposed=False)],
     "sylvester": [
         sample(dominant(3, 3), dominant(2, 2), real(3, 2)),
         sample(complex_dominant(2, 2), dominant(3, 3), cplx(2, 3)),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from srcdiff import runtime
 from srcdiff.aval import SCALARS, aval_of
 from srcdiff.codegen.emit import emit
