@@ -71,19 +71,36 @@ def _from_environment() -> Options:
 
 
 class Current(threading.local):
-    """The options in force in the thread: one read of 50 ns."""
+    """What holds in the thread. `options` and `style` of the process are attributes of the class, those of options set
+    with `with` attributes of the thread.
+    """
 
     options: Options = Options()
+    #: the style of the options, None while `barred`: all that a replayed call looks at, in 50 ns
+    style: str | None = Options().style
+    #: a mode of the thread needs every operation to happen: nothing can be replayed
+    barred: bool = False
+
+    def settle(self, **changes: Any) -> None:
+        """Make changes, keeping `style` in step."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        if self.barred:
+            self.style = None
+        elif "options" in vars(self):
+            self.style = self.options.style
+        else:
+            vars(self).pop("style", None)
 
 
 class Config:
     """Reads like a record of the current options, and makes context managers of changed ones."""
 
-    #: `options` of the process are an attribute of its class, those set with `with` attributes of the thread's
     current: Current
 
     def __init__(self) -> None:
-        of_process = type("Current", (Current,), {"options": _from_environment()})
+        options = _from_environment()
+        of_process = type("Current", (Current,), {"options": options, "style": options.style})
         object.__setattr__(self, "current", of_process())
 
     @property
@@ -99,19 +116,22 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         of_process = type(self.current)
         of_process.options = _changed(of_process.options, {name: value})
+        of_process.style = of_process.options.style
 
     @contextmanager
     def __call__(self, **changes: Any) -> Iterator[Options]:
         current = self.current
         before = vars(current).get("options")
-        options = current.options = _changed(current.options, changes)
+        options = _changed(current.options, changes)
+        current.settle(options=options)
         try:
             yield options
         finally:
             if before is None:
                 del current.options
+                current.settle()
             else:
-                current.options = before
+                current.settle(options=before)
 
     def __repr__(self) -> str:
         return repr(self.current.options)

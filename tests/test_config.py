@@ -55,6 +55,34 @@ def test_assignment_holds_for_the_process_and_contexts_for_the_thread() -> None:
     assert config.cache_size == 11 and seen == [11]
 
 
+def test_the_style_of_the_options_is_read_in_one_step_unless_a_mode_bars_replays() -> None:
+    config = Config()
+    current = config.current
+    plain = config.options.style
+    assert current.style is plain and Options().style is plain
+    with config(exact=True):
+        assert current.style is config.options.style is not plain
+        current.settle(barred=True)
+        assert current.style is None
+        with config(backend="interpret"):
+            assert current.style is None
+        current.settle(barred=False)
+        assert current.style is Options(exact=True).style
+        with config(exact=False, cache_size=3):
+            assert current.style is plain
+        assert current.style is Options(exact=True).style
+    assert current.style is plain and not {"options", "style"} & set(vars(current))
+    current.settle(barred=True)
+    config.exact = True
+    assert current.style is None
+    current.settle(barred=False)
+    assert current.style is Options(exact=True).style
+    assert len({Options(**{name: value}).style for name, value in CHANGED}) == len(CHANGED)
+
+
+CHANGED = (("exact", True), ("backend", "interpret"), ("replay", "never"), ("replay", "always"), ("check_replay", 3))
+
+
 def test_unknown_options_are_refused_by_name() -> None:
     for attempt in (lambda: setattr(sd.config, "cachesize", 3), lambda: sd.config(cachesize=3).__enter__()):
         with pytest.raises(sd.errors.SrcdiffError, match=r"config has no option 'cachesize'; it has .*cache_size"):

@@ -17,7 +17,6 @@ from srcdiff.codegen.loader import load
 from srcdiff.config import config
 from srcdiff.replay.guard import Writer, targets
 from srcdiff.replay.strict import state, strict, tighten
-from srcdiff.tape.modes import modes
 
 #: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded; None if that
 #: was not looked at, since modes, options or a debugger forbid replays. `anyhow` leaves those out.
@@ -51,8 +50,7 @@ def begin(name: str) -> Writer:
     w = Writer()
     w.bind(None, "anyhow")
     free = [
-        f"{w.bind(config.current, 'current')}.options.style is {w.bind(config.options.style, 'style')}",
-        f"{w.bind(modes, 'modes')}.free",
+        f"{w.bind(config.current, 'current')}.style is {w.bind(config.options.style, 'style')}",
         f"{w.bind(sys, 'sys')}.gettrace() is None",
     ]
     if hasattr(sys, "monitoring"):

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from srcdiff.config import config
+
 
 class Modes(threading.local):
     """The modes of one thread; a new thread starts with these defaults."""
@@ -34,18 +36,18 @@ class Modes(threading.local):
     dual: Any = None
     #: watches every operation, to find out whether a call can be replayed
     recorder: Any = None
-    #: no mode is on that needs every operation to happen: a call may be replayed
-    free: bool = True
 
     def update(self, **changes: Any) -> None:
-        """Set modes, keeping `recording` and `free` in step."""
+        """Set modes, keeping `recording`, and what replays look at, in step."""
         for name, value in changes.items():
             setattr(self, name, value)
         if self.recorder is not None:
             self.recording = 3
         else:
             self.recording = self.unwatched()
-        self.free = not (self.recorder or self.anomaly or self.pack_hooks or self.inference or self.dual)
+        barred = bool(self.recorder or self.anomaly or self.pack_hooks or self.inference or self.dual)
+        if barred is not config.current.barred:
+            config.current.settle(barred=barred)
 
     def unwatched(self) -> int:
         """What `recording` is while nothing watches."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks import compiling, importing, random_lengths, recording, sidebyside
+from tests.benchmarks import compiling, entry, importing, random_lengths, recording, sidebyside
 from tests.benchmarks.libraries import LIBRARIES, installed
 from tests.benchmarks.sidebyside import ROOT, Timing
 
@@ -95,6 +95,13 @@ def test_recording_adds_two_or_three_microseconds_and_ten_at_a_new_place(report:
     functions = [each for each in costs if each.kind == "function"]
     assert statistics.median(each.hit for each in functions) <= GENEROUS * 3
     assert statistics.median(each.miss for each in functions) <= GENEROUS * 10
+
+
+def test_entering_a_replayed_call_takes_three_microseconds_for_six_arrays(report: Report) -> None:
+    report["entry"] = in_a_process("entry")
+    found = [entry.Entrance(**each) for each in report["entry"]]
+    show(entry.table(found))
+    assert {each.arguments: each.entry for each in found if each.entry > GENEROUS * 3} == {}
 
 
 def test_compiling_takes_milliseconds_and_grows_linearly(report: Report) -> None:
