@@ -16,14 +16,14 @@ from srcdiff.ambiguity import ambiguous
 from srcdiff.array_reductions import ArrayReductions, numpy_function
 from srcdiff.dispatch import call_function
 from srcdiff.dtypes import numpy_dtype
-from srcdiff.errors import DTypeError
+from srcdiff.errors import DTypeError, UnsupportedError
 from srcdiff.flat import Flat
+from srcdiff.functions.bytes import bytes_as
 from srcdiff.functions.dispatch import no_value
 from srcdiff.ops import shaping as shaping_ops
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.structural import cast, real_part, transpose
 from srcdiff.tape.modes import modes
-from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 from srcdiff.torchlike import indexing, ordering, parts, pointwise, products, shaping
 from srcdiff.torchlike.support import one_dim
@@ -152,13 +152,17 @@ class ArrayMethods(ArrayReductions):
             return cast(real_part(self), dtype=target)
         return cast(self, dtype=target)
 
-    def view(self, *shape: Any, dtype: Any = None) -> Any:
-        """The same memory in another shape (PyTorch's), or its bytes as another dtype (NumPy's, without gradient)."""
+    def view(self, *shape: Any, dtype: Any = None, type: Any = None) -> Any:
+        """The same memory in another shape (PyTorch's), or its bytes as another dtype (NumPy's)."""
         if dtype is None and len(shape) == 1 and not isinstance(shape[0], (int, list, tuple, np.integer)):
-            dtype = shape[0]
-        if dtype is None:
+            dtype, shape = shape[0], ()
+        if type is None and dtype is np.ndarray:
+            type, dtype = dtype, None
+        if type is not None and type is not np.ndarray:
+            raise UnsupportedError(f"view: type={type.__name__} is not supported, only np.ndarray")
+        if shape:
             return shaping.view(self, *shape)
-        return plain(self._array.view(numpy_dtype(dtype)), self._traced)
+        return bytes_as(self, self._value.dtype if dtype is None else numpy_dtype(dtype))
 
     # --------------------------------------------------------------------------------------------- selecting, ordering
 

@@ -20,8 +20,8 @@ from srcdiff.conversion import Conversions
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.dispatch import call_function, call_ufunc
 from srcdiff.dtypes import default_dtype
-from srcdiff.functions.dispatch import UFUNCS
-from srcdiff.inplace import InPlace
+from srcdiff.functions.dispatch import UFUNCS, operand
+from srcdiff.inplace import InPlace, set_shape
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.printing import format_tensor
 from srcdiff.size import Size
@@ -36,6 +36,7 @@ from srcdiff.tape.value import TensorBase
 from srcdiff.torch_methods import TorchMethods
 
 _getframe = sys._getframe
+_OPERANDS = (TensorBase, np.ndarray, np.generic)
 
 
 class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, TensorBase):
@@ -57,6 +58,10 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
     def shape(self) -> Any:
         """The shape."""
         return Size(self._value.shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        set_shape(self, shape)
 
     @property
     def dtype(self) -> Any:
@@ -100,8 +105,8 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
                 )
             except (TypeError, ValueError) as error:
                 raise record.explain(error, prim, inputs) from error
-            if (type(x) is list or type(x) is tuple) or (type(y) is list or type(y) is tuple):
-                x, y = (np.asarray(v) if type(v) in (list, tuple) else v for v in (x, y))
+            if not (isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS)):
+                x, y = operand(x), operand(y)
             return record2(prim, x, y, value, _getframe(1))
         return call_ufunc(ufunc, method, inputs, kwargs)
 

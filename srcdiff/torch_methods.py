@@ -115,12 +115,22 @@ class TorchMethods(MemoryMethods):
         """The real part."""
         return pointwise.real(self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        pointwise.real(self)[...] = value
+
     @property
     def imag(self) -> Any:
         """The imaginary part; of real numbers zeros, as in NumPy."""
         if self._value.dtype.kind == "c":
             return pointwise.imag(self)
         return result(np.zeros(self._value.shape, self._value.dtype), self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self._value.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        pointwise.imag(self)[...] = value
 
     def view_as(self, other: Any) -> Any:
         """The same memory in the shape of another."""

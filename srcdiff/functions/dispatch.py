@@ -15,9 +15,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from srcdiff.aval import SCALARS
 from srcdiff.core.primitive import REGISTRY, Operand, Primitive
 from srcdiff.errors import UnsupportedError
 from srcdiff.tape.modes import modes
+from srcdiff.tape.record import exact
 from srcdiff.tape.record import plain as wrap
 from srcdiff.tape.value import TensorBase
 
@@ -94,8 +96,10 @@ def values_of(x: Any) -> Any:
 
 def operand(x: Any) -> Any:
     """`x` as something primitives take: Tensors, arrays and numbers as they are; lists become arrays or stacks."""
-    if isinstance(x, (Operand, np.ndarray, np.generic, bool, int, float, complex)):
+    if isinstance(x, (Operand, np.ndarray, np.generic)) or type(x) in SCALARS:
         return x
+    if isinstance(x, SCALARS):
+        return exact(x)
     if isinstance(x, (list, tuple)) and has_operand(x):
         return stack_nested(x)
     return np.asarray(x)

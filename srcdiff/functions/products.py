@@ -15,7 +15,8 @@ from srcdiff.ops import einsum as einsums
 from srcdiff.ops import linalg as ops
 from srcdiff.ops.elementwise import conj
 from srcdiff.ops.reductions import sum
-from srcdiff.ops.structural import cast
+from srcdiff.ops.shaping import diagonal
+from srcdiff.ops.structural import cast, transpose
 
 
 def _vector(x: Any) -> Any:
@@ -233,6 +234,17 @@ def explicit(spec: str, shapes: tuple[tuple[int, ...], ...]) -> str:
     return ",".join(inputs) + "->" + out
 
 
+def _rearranged(x: Any, given: str, out: str) -> Any:
+    """einsum of one operand without a sum: axes exchanged, diagonals taken. A view, as NumPy's result is."""
+    while len(set(given)) < len(given):
+        name = next(c for c in given if given.count(c) > 1)
+        first = given.index(name)
+        second = given.index(name, first + 1)
+        x = diagonal(x, offset=0, axis1=first, axis2=second)
+        given = "".join(c for k, c in enumerate(given) if k not in (first, second)) + name
+    return transpose(x, axes=tuple(map(given.index, out)))
+
+
 @implements(np.einsum)
 def einsum(*operands: Any, optimize: Any = False, dtype: Any = None, casting: Any = "safe", order: Any = "K") -> Any:
     if isinstance(operands[0], str):
@@ -246,6 +258,8 @@ def einsum(*operands: Any, optimize: Any = False, dtype: Any = None, casting: An
         if not all(np.can_cast(x.dtype, target, casting) for x in xs):
             raise TypeError(f"einsum: cannot cast the operands to {target} according to {casting!r}")
         xs = [x if x.dtype == target else cast(x, dtype=target) for x in xs]
+    if len(xs) == 1 and set(spec.partition("->")[0]) == set(spec.partition("->")[2]):
+        return _rearranged(xs[0], *spec.split("->"))
     if isinstance(optimize, (list, tuple)):
         optimize = tuple(tuple(step) if isinstance(step, (list, tuple)) else step for step in optimize)
     if optimize is False:

@@ -11,7 +11,7 @@ from srcdiff.inplace.arithmetic import ArithmeticMethods
 from srcdiff.inplace.copying import Copying
 from srcdiff.inplace.filling import FillingMethods
 from srcdiff.inplace.operators import WritingOperators
-from srcdiff.inplace.views import Views
+from srcdiff.inplace.views import Views, set_shape
 from srcdiff.inplace.write import write
 
 
@@ -19,4 +19,4 @@ class InPlace(WritingOperators, ArithmeticMethods, FillingMethods, Views, Copyin
     """What Tensors can do that writes, aliases or copies memory."""
 
 
-__all__ = ["InPlace", "write"]
+__all__ = ["InPlace", "set_shape", "write"]

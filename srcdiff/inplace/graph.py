@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.core.primitive import REGISTRY
+from srcdiff.core.primitive import REGISTRY, Primitive
+from srcdiff.errors import UnsupportedError
 from srcdiff.index import Dynamic, Index
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.tape.modes import modes
@@ -16,6 +17,7 @@ from srcdiff.tape.record import note
 from srcdiff.tape.value import TensorBase, View
 
 _index_set, _getitem, _reshape = (REGISTRY[name] for name in ("index_set", "getitem", "reshape"))
+_real, _imag, _add, _mul = (REGISTRY[name] for name in ("real", "imag", "add", "mul"))
 _COPY_SLICES = node_class("=CopySlices")
 
 
@@ -56,6 +58,8 @@ def put_back(view: View, new: Any) -> Any:
     for (prim, dynamic, params), before in zip(reversed(view.steps), reversed(befores), strict=True):
         if prim is _getitem:
             new = note(_index_set, (before, new, *dynamic), params, before._value)
+        elif prim is _real or prim is _imag:
+            new = _with_part(before, new, prim)
         else:
             # every element is there once: the adjoint puts each back where it was
             rule: Any = prim.rule(0)
@@ -63,10 +67,23 @@ def put_back(view: View, new: Any) -> Any:
     return new
 
 
+def _with_part(before: Any, part: Any, prim: Primitive) -> Any:
+    """A complex value with a new real or imaginary part."""
+    value = before._value
+    if value.dtype.kind != "c":
+        return part
+    real = part if prim is _real else note(_real, (before,), {}, value.real)
+    imag = part if prim is _imag else note(_imag, (before,), {}, value.imag)
+    turned = note(_mul, (imag, 1j), {}, value.imag * 1j)
+    return note(_add, (real, turned), {}, value)
+
+
 def _put_by_position(view: View, new: Any) -> Any:
     """The same for views that are not made of indexing and rearranging alone: diagonals, windows."""
     base = view.base
     array = base._value
+    if any(prim is _real or prim is _imag for prim, _, _ in view.steps):
+        raise UnsupportedError("writing through a diagonal or window of the real or imaginary part of an array")
     places = np.arange(array.size).reshape(array.shape)
     for prim, dynamic, params in view.steps:
         places = prim.eval(places, *map(value_of, dynamic), **params)

@@ -7,12 +7,15 @@ a view     shares all of it; see `srcdiff.tape.record.make_view`
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.errors import AutogradError, DTypeError
+from srcdiff.index import window
 from srcdiff.inplace.rules import guard
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import note, plain
@@ -115,12 +118,51 @@ class Views(TensorBase):
 
     swapaxes_ = swapdims_ = transpose_
 
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """ndarray.resize: another shape in place, elements cut off or zeros added at the end."""
+        shape = new_shape[0] if len(new_shape) == 1 and isinstance(new_shape[0], (tuple, list)) else new_shape
+        if new_shape == (None,) or not new_shape:
+            return
+        shape = tuple(operator.index(n) for n in shape)
+        if min(shape, default=0) < 0:
+            raise ValueError("all elements of 'new_shape' must be non-negative")
+        array = self.materialise()
+        if modes.recorder is not None:
+            modes.recorder.fail("it resizes an array in place")
+        size, wanted = array.size, math.prod(shape)
+        if not array.flags.c_contiguous:
+            raise ValueError("resize only works on single-segment arrays")
+        if size == wanted:
+            _reshaped(self, "reshape", {"shape": shape})
+            return
+        if self._view is not None or (self._storage is not None and len(list(self._storage.tensors())) > 1):
+            raise ValueError("cannot resize this array: it does not own its data, or others refer to it")
+        guard(self)
+        new = REGISTRY["reshape"](self, shape=(size,))
+        if wanted < size:
+            new = REGISTRY["getitem"](new, index=window(0, 0, wanted))
+        else:
+            new = REGISTRY["concatenate"](new, np.zeros(wanted - size, array.dtype), axis=0)
+        new = REGISTRY["copy"](REGISTRY["reshape"](new, shape=shape))
+        self._value, self._edge, self._cell, self._storage = new._value, new._edge, new._cell, None
+        self.__dict__.pop("_type", None)
+
 
 def as_axis(dim: int, ndim: int) -> int:
     """An axis as a non-negative number. Raises PyTorch's error if there is none such."""
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
     return dim % ndim
+
+
+def set_shape(x: TensorBase, shape: Any) -> None:
+    """`x.shape = shape`."""
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    array = x.materialise()
+    target = array.reshape(tuple(given)).shape
+    view = array.view()
+    view.shape = target  # AttributeError where it takes a copy
+    _reshaped(x, "reshape", {"shape": target})
 
 
 def _reshaped(x: TensorBase, name: str, params: dict[str, Any]) -> TensorBase:

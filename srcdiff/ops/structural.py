@@ -99,12 +99,12 @@ cast = linear(
 )  # fmt: skip
 real_part = linear(
     "real", "x", "np.real(x)", lambda ct, out, x: ct,
-    infer=lambda x: aval(x.shape, result_dtype("real", (x,), {})),
+    infer=lambda x: aval(x.shape, result_dtype("real", (x,), {})), view=True,
     fold=lambda b, n, p: None if n[0].dtype.kind == "c" else n[0],
 )  # fmt: skip
 imag_part = linear(
     "imag", "x", "np.imag(x)", lambda ct, out, x: ct * 1j if x.dtype.kind == "c" else None,
-    infer=lambda x: aval(x.shape, result_dtype("imag", (x,), {})),
+    infer=lambda x: aval(x.shape, result_dtype("imag", (x,), {})), view=True,
 )  # fmt: skip
 reshape: Primitive = linear(
     "reshape", "x", "np.reshape(x, shape)", lambda ct, out, x, *, shape: reshape(ct, shape=x.shape),

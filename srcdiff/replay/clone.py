@@ -22,10 +22,15 @@ import numpy as np
 from srcdiff.replay.active import active
 from srcdiff.replay.builtins import isinstance_, memoryview_, type_
 from srcdiff.replay.constructors import CONSTRUCTORS, exporting, fresh_method
+from srcdiff.replay.grids import rec_grid
+from srcdiff.replay.iterating import ndenumerate, nditer, vectorized
 from srcdiff.replay.library import is_library, worth_cloning
 from srcdiff.replay.lists import lifted
+from srcdiff.replay.methods import TAKING, taking
 from srcdiff.replay.original import inner_codes, original
-from srcdiff.replay.rewrite import CALL, LISTS, TYPE, rewritten
+from srcdiff.replay.rewrite import CALL, GRID, LISTS, TEXT, TYPE, finished, rewritten
+from srcdiff.replay.scalars import NUMBERS
+from srcdiff.replay.text import Texts
 
 _DISPATCHER = type(np.sum)
 #: by name, because NumPy imports its random numbers when they are first used
@@ -89,6 +94,8 @@ def _resolve(f: Any) -> Any:
         if len(_known) < _MOST_KNOWN:  # users may make ufuncs
             _known[id(f)] = f
         return f
+    if kind is np.vectorize:
+        return vectorized(f, rec(f.pyfunc))
     if kind is functools.partial:
         made = rec(f.func)
         return f if made is f.func else functools.partial(made, *f.args, **f.keywords)
@@ -105,8 +112,11 @@ def _builtin(f: Any) -> Any:
     owner = f.__self__
     if owner is None or isinstance(owner, ModuleType):
         _known[id(f)] = f  # keeps it alive, so that no other object can have its id
-    elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.kind in "iufc":
-        return fresh_method(f)
+    elif type(owner) is np.ndarray:
+        if f.__name__ in TAKING:
+            return taking(f)
+        if f.__name__ in ("copy", "astype") and owner.dtype.kind in "iufc":
+            return fresh_method(f)
     return f
 
 
@@ -149,6 +159,20 @@ def _filter(function: Any, iterable: Any, /) -> Any:
     return filter(rec(function), iterable)
 
 
+def _of_function(f: Any) -> Callable[..., Any]:
+    """A function of NumPy's that calls the function it is given first."""
+
+    @functools.wraps(f)
+    def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+        return f(rec(function), *args, **kwargs)
+
+    return call
+
+
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.piecewise(x, condlist, [rec(f) if callable(f) else f for f in funclist], *args, **kwargs)
+
+
 def _reduce(function: Any, *rest: Any) -> Any:
     return functools.reduce(rec(function), *rest)
 
@@ -157,13 +181,18 @@ def _reduce(function: Any, *rest: Any) -> Any:
 
 _REPLACED: dict[Any, Any] = {
     **CONSTRUCTORS,
+    **NUMBERS,
+    **{f: _of_function(f) for f in (np.apply_along_axis, np.apply_over_axes, np.fromfunction)},
+    np.piecewise: _piecewise,
+    np.nditer: nditer,
+    np.ndenumerate: ndenumerate,
     isinstance: isinstance_,
     memoryview: memoryview_,
     map: _map,
     filter: _filter,
     functools.reduce: _reduce,
 }
-_INERT = (int, float, complex, bool, str, list, tuple, dict, set, range, zip, enumerate, reversed, slice)
+_INERT = (int, bool, str, list, tuple, dict, set, range, zip, enumerate, reversed, slice)
 #: id of a callable that lives for good -> what to call
 _known: dict[int, Any] = {
     **{id(function): made for function, made in _REPLACED.items()},
@@ -173,12 +202,24 @@ _MOST_KNOWN = 4_096
 #: id of a function of NumPy's -> the function that takes lists with traced values
 _lifted: dict[int, Any] = {}
 #: what makes a function worth cloning
-_SPECIAL = frozenset(map(id, (*_REPLACED, type)))
+_SPECIAL = frozenset(map(id, (*_REPLACED, type, eval, exec, compile, np.vectorize)))
 
 #: id of a code object -> its clone, None if it is to run as it is; entries go when the code dies
 _codes: dict[int, CodeType | None] = {}
 _watched: dict[int, ref[CodeType]] = {}
-_RECORDERS: dict[str, Callable[[Any], Any]] = {CALL: rec, TYPE: rec_type, LISTS: rec_lists}
+
+
+def _finish_text(code: CodeType) -> CodeType:
+    made = finished(code, code.co_qualname, code.co_qualname, _RECORDERS)
+    _mark(made)
+    return made
+
+
+_texts = Texts(_finish_text)
+_known[id(compile)] = _texts.compile
+_RECORDERS: dict[str, Callable[..., Any]] = {
+    CALL: rec, TYPE: rec_type, LISTS: rec_lists, GRID: rec_grid, TEXT: _texts.prepared,
+}  # fmt: skip
 
 
 def _clone_code(f: FunctionType) -> CodeType | None:

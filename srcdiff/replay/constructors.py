@@ -157,6 +157,15 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     return array(a, order=order, subok=subok)
 
 
+def require(a: Any, dtype: Any = None, requirements: Any = None, **rest: Any) -> Any:
+    """`np.require`; of the requirements, only a copy shows in a traced value."""
+    if not has_tensor(a):
+        return np.require(a, dtype, requirements, **rest)
+    pattern = np.require(_values(a), dtype, requirements, **rest)
+    kept = isinstance(a, TensorBase) and np.may_share_memory(pattern, a._value)
+    return asarray(a, pattern.dtype) if kept else array(a, pattern.dtype)
+
+
 def fromiter(iter: Any, dtype: Any, count: int = -1, **rest: Any) -> Any:
     """`np.fromiter`, whose elements may be traced."""
     if count >= 0:
@@ -233,7 +242,21 @@ def _exported(x: Any) -> Any:
 CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     **{
         function: _fresh(function)
-        for function in (np.zeros, np.ones, np.empty, np.eye, np.identity, np.zeros_like, np.ones_like, np.empty_like)
+        for function in (
+            np.zeros,
+            np.ones,
+            np.empty,
+            np.eye,
+            np.identity,
+            np.zeros_like,
+            np.ones_like,
+            np.empty_like,
+            np.arange,
+            np.linspace,
+            np.logspace,
+            np.geomspace,
+            np.tri,
+        )
     },
     **{function: _listed(function) for function in (np.atleast_1d, np.atleast_2d, np.atleast_3d)},
     **{kind: _scalar(kind) for kind in (np.float64, np.float32, np.float16, np.complex128, np.complex64)},
@@ -246,5 +269,6 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     np.asfortranarray: asfortranarray,
     np.asarray_chkfinite: asarray_chkfinite,
     np.copy: copy,
+    np.require: require,
     np.fromiter: fromiter,
 }

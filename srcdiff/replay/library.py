@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from srcdiff.replay.bytecode import Callee, builds_lists, callees, every_code
+from srcdiff.replay.methods import LOOKED_AT
+from srcdiff.replay.rewrite import GRIDS
 
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _paths = sysconfig.get_paths()
@@ -40,7 +42,7 @@ _METHODS = frozenset(
     for kind in (np.ndarray, list, dict, set, tuple, str, bytes, int, float)
     for name in dir(kind)
     if name[:1] != "_"
-) - {"copy", "astype"}
+) - {"copy", "astype", *LOOKED_AT}
 _SELF = frozenset({"self", "cls"})
 
 
@@ -55,7 +57,9 @@ def worth_cloning(function: FunctionType, special: frozenset[int]) -> bool:
     for code in every_code(function.__code__):
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True) if code is function.__code__ else ()
         known = dict(cells)
-        if builds_lists(code) or any(_matters(callee, names, known, special) for callee in callees(code)):
+        if builds_lists(code) or not GRIDS.isdisjoint(code.co_names):
+            return True
+        if any(_matters(callee, names, known, special) for callee in callees(code)):
             return True
     return False
 
@@ -96,4 +100,6 @@ def is_inert(value: Any) -> bool:
         init = value.__init__  # type: ignore[misc]
         return not isinstance(init, FunctionType) or is_library(init.__code__)
     call = getattr(type(value), "__call__", None)  # noqa: B004
+    if isinstance(value, np.vectorize):
+        return False
     return not isinstance(call, FunctionType) or is_library(call.__code__)

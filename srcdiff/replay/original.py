@@ -24,7 +24,8 @@ import gast
 
 from srcdiff.replay.bytecode import imported_names
 
-_FUTURE = sum(
+#: the flags of code that `from __future__ import ...` sets
+FUTURE = sum(
     {getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}  # some share a flag
 )
 _NESTED = inspect.CO_NESTED
@@ -54,7 +55,7 @@ def original(function: FunctionType) -> Original | None:
     for candidate in _candidates(code, lines):
         node = gast.ast_to_gast(candidate)
         module = _surrounded(node, code)
-        flags = code.co_flags & _FUTURE
+        flags = code.co_flags & FUTURE
         try:
             compiled = compile_tree(module, code.co_filename, flags)
         except (SyntaxError, ValueError, RecursionError):

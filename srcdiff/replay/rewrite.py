@@ -1,4 +1,5 @@
-"""Code in which every call `f(x)` is `rec(f)(x)`.
+"""Code in which every call `f(x)` is `rec(f)(x)`, every `eval(text)` evaluates a text that was treated likewise, and
+`np.r_[x]` and its relatives are called for what they are.
 
 Lines and columns are those of the original, also where a call is spread over lines, so tracebacks, debuggers and the
 names in generated code do not change. `rec` is a constant of the code, not a name: it is in nobody's `locals()`.
@@ -7,6 +8,8 @@ Not touched: annotations, which may be kept as text, and `super`, which the comp
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -19,14 +22,31 @@ from srcdiff.replay.original import Original
 CALL = "\0srcdiff.rec"
 TYPE = "\0srcdiff.rec_type"
 LISTS = "\0srcdiff.rec_lists"
+TEXT = "\0srcdiff.prepared"
+GRID = "\0srcdiff.rec_grid"
 _UNTOUCHED = frozenset({"super"})
+_EVALUATORS = frozenset({"eval", "exec"})
+#: objects of NumPy's that make arrays by being subscripted
+GRIDS = frozenset({"r_", "c_", "mgrid", "ogrid"})
 
 
 def rewritten(source: Original, qualname: str, recorders: dict[str, Callable[[Any], Any]]) -> CodeType:
     """The function's code with calls routed through the recorders. Changes the tree."""
     _Calls(_names_of_lists(source.node)).visit(source.node)
     code = source.compile()
-    return _finished(code, code.co_qualname, qualname, recorders)
+    return finished(code, code.co_qualname, qualname, recorders)
+
+
+def rewritten_text(text: str, filename: str, mode: str, flags: int, optimize: int) -> CodeType:
+    """The code of a text with its calls wrapped, the markers still in it. Raises what `compile` raises."""
+    compile(text, filename, mode, flags, dont_inherit=True, optimize=optimize)  # warns as the text deserves
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = compile(text, filename, mode, flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        node = gast.ast_to_gast(tree)
+        _Calls(_names_of_lists(node)).visit(node)
+        code: CodeType = compile(gast.gast_to_ast(node), filename, mode, flags, dont_inherit=True, optimize=optimize)
+    return code
 
 
 class _Calls(gast.NodeTransformer):  # type: ignore[misc]
@@ -41,6 +61,8 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
         func = node.func
         if isinstance(func, gast.Name) and func.id in _UNTOUCHED:
             return node
+        if isinstance(func, gast.Name) and func.id in _EVALUATORS and node.args:
+            node.args[0] = _prepared(func, node.args[0])
         start = func.lineno, func.col_offset
         if isinstance(func, gast.Attribute) and func.lineno != func.end_lineno:
             # where the compiler puts the call of a method in a chain over several lines: at the method's name
@@ -54,6 +76,15 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
             return CALL if isinstance(args[0], gast.Starred) else TYPE
         given = (*args, *(keyword.value for keyword in call.keywords))
         return LISTS if any(_is_list(value) or getattr(value, "id", "") in self.lists for value in given) else CALL
+
+    def visit_Subscript(self, node: Any) -> Any:
+        self.generic_visit(node)
+        found = node.value
+        if isinstance(node.ctx, gast.Load) and (
+            getattr(found, "attr", "") in GRIDS or getattr(found, "id", "") in GRIDS
+        ):
+            node.value = _wrapped(found, GRID, (found.lineno, found.col_offset))
+        return node
 
     def visit_Name(self, node: Any) -> Any:
         return node  # a parameter's annotation is in its Name
@@ -98,6 +129,16 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, gast.ListComp)
 
 
+def _prepared(func: Any, text: Any) -> Any:
+    """`prepared(func, text)`, where `text` is; a starred argument as it is."""
+    if isinstance(text, gast.Starred):
+        return text
+    name = gast.copy_location(gast.Name(func.id, gast.Load(), None, None), text)
+    made = _wrapped(name, TEXT, (text.lineno, text.col_offset))
+    made.args.append(text)
+    return made
+
+
 def _wrapped(func: Any, marker: str, start: tuple[int, int]) -> Any:
     """`rec(func)`, where `func` is."""
     constant = gast.Constant(marker, None)
@@ -108,10 +149,10 @@ def _wrapped(func: Any, marker: str, start: tuple[int, int]) -> Any:
     return made
 
 
-def _finished(code: CodeType, old: str, new: str, recorders: dict[str, Callable[[Any], Any]]) -> CodeType:
+def finished(code: CodeType, old: str, new: str, recorders: dict[str, Callable[[Any], Any]]) -> CodeType:
     """The recorders in place of their markers, and the qualified names that the original's surroundings gave."""
     constants = tuple(
-        _finished(constant, old, new, recorders) if isinstance(constant, CodeType)
+        finished(constant, old, new, recorders) if isinstance(constant, CodeType)
         else recorders.get(constant, constant) if type(constant) is str
         else constant
         for constant in code.co_consts

@@ -113,13 +113,19 @@ def acceptable(y: Any) -> Any:
     """An operand as an array, number or Tensor; NotImplemented for what is none of these."""
     if isinstance(y, (np.ndarray, np.generic)):
         return y if y.dtype.kind != "O" else NotImplemented
-    if isinstance(y, (bool, int, float, complex)):
-        return y
+    if isinstance(y, SCALARS):
+        return exact(y)
     if isinstance(y, (list, tuple)):
         if modes.recorder is not None:
             modes.recorder.fail("an operator on a list means something else for numbers than for arrays")
         return np.asarray(y)
     return NotImplemented
+
+
+def exact(y: Any) -> Any:
+    """A number of a subclass of Python's (`x.size`, an IntEnum's) as Python's own."""
+    kinds: tuple[Any, ...] = SCALARS
+    return next(kind(y) for kind in kinds if isinstance(y, kind))
 
 
 def record1(prim: Primitive, x: Any, value: Any, frame: Any) -> Any:

@@ -464,11 +464,21 @@ def test_nothing_is_left_after_an_exception() -> None:
 
 
 def test_leaving_the_graph_is_refused() -> None:
-    lossy: list[Any] = [float, math.sin, lambda x: x.item(), lambda x: int(x) * x, lambda x: x.tolist()]
+    lossy: list[Any] = [
+        lambda x: x.item(),
+        lambda x: int(x) * x,
+        lambda x: x.tolist(),
+        lambda x: x * np.arange(9)[int(x)],
+    ]
     for f in lossy:
         with pytest.raises((TypeError, RuntimeError)) as error:
             sd.grad(f)(2.0)
         assert isinstance(error.value, sd.errors.SrcdiffError) and "detach" in str(error.value)
+    with sd.config(clone=False):
+        for f in (float, math.sin):
+            with pytest.raises(sd.errors.GradientLostError, match="detach"):
+                sd.grad(f)(2.0)
+    assert sd.grad(float)(2.0) == 1.0 and sd.grad(math.sin)(2.0) == np.cos(2.0)
     assert sd.grad(lambda x: x * float(sd.detach(x)))(3.0) == 3.0
     assert sd.grad(lambda x: x * x if x > 0 else -x)(3.0) == 6.0
     assert sd.grad(lambda x: x * len(f"{x} {x!r}"))(3.0) > 0
