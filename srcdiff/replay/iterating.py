@@ -48,9 +48,9 @@ class _Iterator:
 
     def __init__(self, operands: list[Any], flags: Any, order: str) -> None:
         pattern = [x._value if isinstance(x, TensorBase) else x for x in operands]
-        walk = np.nditer(
-            pattern, ["multi_index", "refs_ok", "zerosize_ok"], [["readonly"]] * len(operands), order=order
-        )
+        make: Any = np.nditer
+        kinds = [["readonly"]] * len(operands)
+        walk = make(pattern, ["multi_index", "refs_ok", "zerosize_ok"], kinds, order=order)
         self.operands = tuple(operands)
         self.shape = walk.shape
         self.ndim, self.nop, self.itersize = walk.ndim, walk.nop, walk.itersize
