@@ -9,6 +9,7 @@ from srcdiff.core.loop import Loop
 from srcdiff.core.program import Node, Program
 from srcdiff.ops.loops import loop
 from srcdiff.replay.fuse import fuse, shared
+from srcdiff.transform.ahead import ahead
 from srcdiff.transform.reroll import reroll
 from srcdiff.transform.shorten import SHORT, lengthened, shortened
 
@@ -28,8 +29,9 @@ def fuse_loops(
             made.append(reroll(whole, options.exact, tiny=0, stretch=short.trips / trips))
         long = lengthened(made, short.trips - SHORT)
         if long is not None:
-            return long
-    return reroll(fuse(name, inputs, result, wrt, branches, options), options.exact)
+            return long if options.exact else ahead(long)
+    whole = reroll(fuse(name, inputs, result, wrt, branches, options), options.exact)
+    return whole if options.exact else ahead(whole)
 
 
 def shared_results(program: Program) -> tuple[bool, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +37,9 @@ def same_bits(a: Any, b: Any) -> bool:
     return x.dtype == y.dtype and x.shape == y.shape and bool(np.array_equal(x, y, equal_nan=True))
 
 
-def check(program: Program, exact: bool) -> Program:
+def check(program: Program, exact: bool, then: Callable[[Program], Program] = lambda program: program) -> Program:
     """Rolled, the program gives the same: interpreted and as code, which leaves its arguments alone."""
-    rolled = reroll(program, exact, tiny=0)
+    rolled = then(reroll(program, exact, tiny=0))
     verify(rolled)
     values = inputs_of(program)
     given = tuple(np.array(value) for value in values)
@@ -49,10 +50,10 @@ def check(program: Program, exact: bool) -> Program:
         results = {
             "interpreted": interpret(rolled, values),
             "code": code,
-            "plain": load(emit_loops(rolled, plain=True), program.name, program.name, {"np": np, "rt": runtime})(
-                *given
-            ),
         }
+        for how in ("plain", "quick"):
+            other = load(emit_loops(rolled, **{how: True}), program.name, program.name, {"np": np, "rt": runtime})
+            results[how] = other(*given)
     for how, got in results.items():
         for x, y in zip(want, got, strict=True):
             if exact:
