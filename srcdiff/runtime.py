@@ -83,6 +83,7 @@ from srcdiff.runtime_nn import (  # noqa: F401
     standardize,
 )
 from srcdiff.runtime_scipy import (  # noqa: F401
+    all_pole,
     logm,
     lu,
     polar_factor,

@@ -89,3 +89,10 @@ def trigonometric(x: Array, kind: str, number: int, axis: int, transposed: bool)
     if number == 1:
         return transform(x / weights, 1, axis=axis) * weights
     return transform(x / weights, 3, axis=axis) if number == 2 else transform(x, 2, axis=axis) * weights
+
+
+def all_pole(x: Array, a: Array) -> Array:
+    """y[n] = x[n] - a[0] y[n-1] - a[1] y[n-2] - ... along the last axis."""
+    dtype = np.result_type(x.dtype, a.dtype)
+    one = np.ones(1, dtype)
+    return _scipy("signal").lfilter(one, np.concatenate([one, a]), x.astype(dtype, copy=False), axis=-1)

@@ -9,6 +9,7 @@ from srcdiff.ops import (  # noqa: F401
     einsum,
     elementwise,
     families,
+    filters,
     fourier,
     incomplete,
     indexing,

@@ -61,7 +61,8 @@ def mirrors(original: Any) -> Callable[[F], F]:
     theirs = inspect.signature(original).parameters
 
     def register(implementation: F) -> F:
-        ours = inspect.signature(implementation)
+        ours = inspect.signature(implementation).parameters
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in ours.values())
         name = public_name(original)
         positional = [p.name for p in theirs.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         finite_by_default = getattr(theirs.get("check_finite"), "default", False) is True
@@ -78,9 +79,9 @@ def mirrors(original: Any) -> Callable[[F], F]:
             if "check_finite" in theirs and given.pop("check_finite", finite_by_default):
                 _check_finite(list(given.values()))
             for key in HOW & given.keys():
-                if key not in ours.parameters:
+                if key not in ours and not takes_all:
                     del given[key]
-            foreign = [key for key in given if key not in ours.parameters and key in theirs and not rest]
+            foreign = [key for key in given if not takes_all and key not in ours and key in theirs and not rest]
             if foreign:
                 neutral = [key for key in foreign if _is_default(given[key], theirs[key].default)]
                 if len(neutral) < len(foreign):
@@ -90,7 +91,7 @@ def mirrors(original: Any) -> Callable[[F], F]:
                     del given[key]
             return implementation(*rest, **given)
 
-        if "check_finite" in ours.parameters:
+        if "check_finite" in ours:
             raise TypeError(f"{name}: check_finite is heeded by the decorator")
         return call  # type: ignore[return-value]
 

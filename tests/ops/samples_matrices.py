@@ -42,6 +42,10 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(dominant(2, 2, 2), dominant(2, 2), real(2, 2)),
         sample(dominant(0, 2, 2), dominant(2, 2), real(2, 2)),
     ],
+    "all_pole": [
+        sample(real(2, 5), real(2)), sample(real(3), real(4)), sample(cplx(4), cplx(2)), sample(real(0, 3), real(1)),
+        sample(real(1), real(1)),
+    ],
     "polar_factor": [
         sample(regular(3, 3)), sample(regular(2, 2, 2)), sample(complex_regular(2, 2)), sample(real(4, 2)),
         sample(cplx(3, 2)),
