@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from srcdiff.functions import (  # noqa: F401
     arranging,
+    assembly,
     bytes,
     counting,
     creation,

@@ -12,37 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions import creation
-from srcdiff.ops import shaping
-from srcdiff.ops.structural import cast
+from srcdiff.functions.assembly import assembled, built, differentiated, has_tensor, values
 from srcdiff.replay.active import active
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
-
-
-def has_tensor(x: Any) -> bool:
-    """Whether x is a Tensor, or a nested list or tuple with one."""
-    if isinstance(x, TensorBase):
-        return True
-    return (type(x) is list or type(x) is tuple) and any(map(has_tensor, x))
-
-
-def _values(x: Any) -> Any:
-    """Arrays and numbers in place of Tensors, in nested lists too."""
-    if isinstance(x, TensorBase):
-        return x._value
-    return [_values(part) for part in x] if type(x) is list or type(x) is tuple else x
-
-
-def differentiated(x: Any) -> bool:
-    """Whether x is a Tensor with a gradient, or a nested list or tuple with one. To a recorder all that changes from
-    call to call matters as much.
-    """
-    if isinstance(x, TensorBase):
-        return x._edge is not None or modes.recorder is not None
-    return (type(x) is list or type(x) is tuple) and any(map(differentiated, x))
 
 
 def traced(value: Any) -> Any:
@@ -71,8 +46,8 @@ def _fresh(function: Callable[..., Any]) -> Callable[..., Any]:
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **rest: Any) -> Any:
     """`np.full`, where the value may be traced."""
     if not differentiated(fill_value):
-        return traced(np.full(shape, _values(fill_value), dtype, order, **rest))
-    pattern = np.full(shape, _values(fill_value), dtype, order, **rest)
+        return traced(np.full(shape, values(fill_value), dtype, order, **rest))
+    pattern = np.full(shape, values(fill_value), dtype, order, **rest)
     return creation.full_like(pattern, array(fill_value))
 
 
@@ -80,7 +55,7 @@ def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     """`np.full_like`, where the value may be traced."""
     if differentiated(fill_value):
         return creation.full_like(a, array(fill_value), *args, **kwargs)
-    return traced(np.full_like(a, _values(fill_value), *args, **kwargs))
+    return traced(np.full_like(a, values(fill_value), *args, **kwargs))
 
 
 # ------------------------------------------------------------------------------------------------------ from other data
@@ -91,38 +66,16 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: An
     if not has_tensor(object):
         value = np.array(object, dtype, copy=copy, order=order, **rest)
         return traced(value) if copy or (value is not object and value.base is None) else value
-    pattern = np.array(_values(object), dtype, order=order, **rest)
+    pattern = np.array(values(object), dtype, order=order, **rest)
     if pattern.dtype.kind not in "fc" or not active.depth:
         _refuse_recording()
         return pattern if pattern.dtype.kind != "O" else np.array(object, dtype, order=order, **rest)
-    if isinstance(object, TensorBase) and object._value.dtype == pattern.dtype:
-        made = shaping.copy(object) if copy else _as_array(object)
-    elif copy is False:
-        raise ValueError("Unable to avoid copy while creating an array as requested.")
-    elif not differentiated(object):
-        return plain(pattern, traced=True)
-    else:
-        made = _built(object, pattern.dtype)
-    return made if made._value.shape == pattern.shape else REGISTRY["reshape"](made, shape=pattern.shape)
+    return assembled(object, pattern, copy, traced=True)
 
 
 def _refuse_recording() -> None:
     if modes.recorder is not None:
         modes.recorder.fail("a plain array is made of values that change from call to call")
-
-
-def _as_array(x: Any) -> Any:
-    """A traced NumPy scalar as a 0-d array, as `np.asarray` makes it; an array as it is."""
-    return x if isinstance(x._value, np.ndarray) else shaping.copy(x)
-
-
-def _built(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Nested lists of Tensors, arrays and numbers as one Tensor, or an array where no Tensor is inside."""
-    if isinstance(x, TensorBase):
-        return x if x._value.dtype == dtype else cast(x, dtype=dtype)
-    if has_tensor(x):
-        return REGISTRY["stack"](*(_built(part, dtype) for part in x), axis=0)
-    return np.asarray(x, dtype)
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **rest: Any) -> Any:
@@ -148,7 +101,7 @@ def asfortranarray(a: Any, dtype: Any = None, **rest: Any) -> Any:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """`np.asarray_chkfinite`."""
     _refuse_recording()
-    np.asarray_chkfinite(_values(a), dtype, order)
+    np.asarray_chkfinite(values(a), dtype, order)
     return asarray(a, dtype, order)
 
 
@@ -161,7 +114,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, **rest: Any) ->
     """`np.require`; of the requirements, only a copy shows in a traced value."""
     if not has_tensor(a):
         return np.require(a, dtype, requirements, **rest)
-    pattern = np.require(_values(a), dtype, requirements, **rest)
+    pattern = np.require(values(a), dtype, requirements, **rest)
     kept = isinstance(a, TensorBase) and np.may_share_memory(pattern, a._value)
     return asarray(a, pattern.dtype) if kept else array(a, pattern.dtype)
 
@@ -195,7 +148,7 @@ def _scalar(kind: type[np.generic]) -> Callable[..., Any]:
 
     def convert(*args: Any) -> Any:
         if len(args) == 1 and differentiated(args[0]):
-            return _built(args[0], dtype)
+            return built(args[0], dtype)
         return kind(*args)
 
     convert.__name__ = convert.__qualname__ = kind.__name__

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import UnsupportedError
+from srcdiff.functions.assembly import differentiated
 from srcdiff.replay.active import active
-from srcdiff.replay.constructors import array, differentiated
+from srcdiff.replay.constructors import array
 from srcdiff.tape.value import TensorBase
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import GradientLostError, UnsupportedError
+from srcdiff.functions.assembly import differentiated, has_tensor
 from srcdiff.replay.active import active
-from srcdiff.replay.constructors import array, differentiated, has_tensor
+from srcdiff.replay.constructors import array
 from srcdiff.tape.value import TensorBase
 
 

@@ -1,7 +1,4 @@
-"""NumPy's functions of lists with traced values inside: `np.sum([a, b])`, `np.linalg.det([[a, b], [c, d]])`.
-
-NumPy looks for Tensors among the arguments, not inside lists, and makes arrays of those: they become arrays before.
-"""
+"""NumPy's functions of lists with traced values inside, `np.sum([a, b])`: the lists become arrays before."""
 
 from __future__ import annotations
 
@@ -9,24 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from srcdiff.functions.assembly import list_converter
 from srcdiff.replay.active import active
-from srcdiff.replay.constructors import array, differentiated
-
-#: functions of a list of arrays, for which only lists inside it are arrays
-_OF_SEQUENCES = frozenset(
-    {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.select, np.choose}
-    | {np.linalg.multi_dot}
-)
-_UNTOUCHED = frozenset({np.block, np.ix_, np.lexsort})
+from srcdiff.replay.constructors import array
 
 
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with lists that contain differentiated values made arrays."""
-    if function in _UNTOUCHED:
+    convert = list_converter(function, array)
+    if convert is None:
         return function
-    convert = _inside if function in _OF_SEQUENCES else _whole
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -35,11 +24,3 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return call
-
-
-def _whole(x: Any) -> Any:
-    return array(x) if (type(x) is list or type(x) is tuple) and differentiated(x) else x
-
-
-def _inside(x: Any) -> Any:
-    return [_whole(part) for part in x] if type(x) is list or type(x) is tuple else x

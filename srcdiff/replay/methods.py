@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.dispatch import call_function
-from srcdiff.replay.constructors import differentiated
+from srcdiff.functions.assembly import differentiated
 
 #: methods of ndarray whose arguments are values, and which have a function of the same name
 TAKING = frozenset(

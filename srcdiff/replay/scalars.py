@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
+from srcdiff.functions.assembly import differentiated
 from srcdiff.functions.dispatch import plain
 from srcdiff.ops.structural import cast, real_part
-from srcdiff.replay.constructors import array, differentiated
+from srcdiff.replay.constructors import array
 from srcdiff.tape.value import TensorBase
 
 _DOUBLE, _COMPLEX = np.dtype(float), np.dtype(complex)
