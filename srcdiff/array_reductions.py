@@ -38,7 +38,7 @@ class ArrayReductions(TensorBase):
             if type(dtype) is bool:
                 dtype, keepdims = None, dtype
             x = self if dtype is None else in_dtype(self, dtype)
-            return reductions.sum(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
+            return in_dtype(reductions.sum(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims)), dtype)
         return numpy_function(
             np.sum,
             self,
@@ -61,7 +61,7 @@ class ArrayReductions(TensorBase):
             if type(dtype) is bool:
                 dtype, keepdims = None, dtype
             x = self if dtype is None else in_dtype(self, dtype)
-            return reductions.prod(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims))
+            return in_dtype(reductions.prod(x, axis=many_dims(axis, self._value.ndim), keepdims=bool(keepdims)), dtype)
         return numpy_function(
             np.prod,
             self,
@@ -225,7 +225,7 @@ class ArrayReductions(TensorBase):
 
     def _running(self, function: Any, prim: Any, axis: Any, dtype: Any, out: Any) -> Any:
         if out is None and axis is not None and self._value.ndim:
-            return prim(in_dtype(self, dtype), axis=one_dim(axis, self._value.ndim))
+            return in_dtype(prim(in_dtype(self, dtype), axis=one_dim(axis, self._value.ndim)), dtype)
         return numpy_function(function, self, axis=axis, dtype=dtype, out=out)
 
 

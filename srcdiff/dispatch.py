@@ -103,15 +103,19 @@ def _exported(x: Any) -> Any:
     return type(x)(map(_exported, x)) if type(x) in (list, tuple) else x
 
 
+#: keywords that one ufunc has
+_EXTRA = {"np.vecdot": frozenset({"axis"})}
+
+
 def _elementwise(
     function: Any, name: str, inputs: list[Any], out: Any, where: Any = True, dtype: Any = None,
     casting: str = "same_kind", order: str = "K", subok: bool = True, **rest: Any,
 ) -> Any:  # fmt: skip
-    if rest:
+    if rest.keys() - _EXTRA.get(name, frozenset()):
         raise UnsupportedError(f"{name}: keywords {sorted(rest)} are not supported")
     if dtype is not None:
         inputs = [x.astype(dtype) if hasattr(x, "astype") else x for x in inputs]
-    result = function(*inputs)
+    result = function(*inputs, **rest)
     if where is not True:
         if out is None:
             raise UnsupportedError(f"{name}: where= without out= leaves elements undefined")

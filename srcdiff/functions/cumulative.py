@@ -33,14 +33,14 @@ def _along(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, int]:
 def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """np.cumsum."""
     x, axis = _along(a, axis, dtype)
-    return c.cumsum(x, axis=axis)
+    return as_array(c.cumsum(x, axis=axis), dtype)
 
 
 @implements(np.cumprod, method="cumprod")
 def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """np.cumprod; the gradient is right where factors are 0."""
     x, axis = _along(a, axis, dtype)
-    return c.cumprod(x, axis=axis)
+    return as_array(c.cumprod(x, axis=axis), dtype)
 
 
 @implements(np.nancumsum)
@@ -76,7 +76,7 @@ def _cumulative(run: Any, start: float, x: Any, axis: Any, dtype: Any, include_i
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
     x, axis = _along(x, axis, dtype)
-    out = run(x, axis=axis)
+    out = as_array(run(x, axis=axis), dtype)
     if not include_initial:
         return out
     shape = tuple(1 if k == axis else n for k, n in enumerate(out.shape))

@@ -11,6 +11,7 @@ import numpy as np
 from srcdiff.aval import aval
 from srcdiff.errors import UnsupportedError
 from srcdiff.functions.dispatch import implements, like, no_value, plain
+from srcdiff.functions.joining import stack
 from srcdiff.functions.shaping import arrayed, as_axes, reshape
 from srcdiff.ops import decompositions as parts
 from srcdiff.ops import linalg as ops
@@ -92,9 +93,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = no_v
         else:
             eps = np.finfo(ops.real_dtype(np.dtype(np.result_type(a.dtype, np.float32)))).eps
             rcond = rtol if rtol is not None else max(a.shape[-2:]) * float(eps)
-    if np.ndim(plain(rcond)):
-        raise UnsupportedError("pinv: one rcond for each matrix is not supported")
-    return ops.pinv(a, rcond=float(plain(rcond)))
+    limits = np.asarray(plain(rcond))
+    if not limits.ndim:
+        return ops.pinv(a, rcond=float(limits))
+    outer = tuple(a.shape[:-2])
+    limits = np.broadcast_to(limits, outer)
+    found = [ops.pinv(a[k], rcond=float(limits[k])) for k in np.ndindex(*outer)]
+    return reshape(stack(found), (*outer, a.shape[-1], a.shape[-2])) if found else ops.pinv(a, rcond=0.0)
 
 
 @implements(np.linalg.solve)

@@ -8,7 +8,16 @@ import numpy as np
 
 from srcdiff.functions.dispatch import implements, no_value, operand, refuse, values_of
 from srcdiff.functions.reductions import as_array, canonical, flag, masked, max_, mean, min_, prod, size
-from srcdiff.functions.statistics import check_quantiles, grouped, in_order, std, var, virtual_index, weighed
+from srcdiff.functions.statistics import (
+    check_quantiles,
+    grouped,
+    in_order,
+    real_numbers,
+    std,
+    var,
+    virtual_index,
+    weighed,
+)
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import reductions as r
 from srcdiff.ops.structural import reshape, transpose
@@ -35,7 +44,7 @@ def nansum(
     x = as_array(a, dtype)
     add = r.nansum if x.dtype.kind in "fc" else r.sum
     out = add(masked(x, where, 0), axis=canonical(axis, x.ndim), keepdims=flag(keepdims))
-    return out if initial is no_value or initial is None else out + initial
+    return as_array(out if initial is no_value or initial is None else out + initial, dtype)
 
 
 @implements(np.nanprod)
@@ -113,8 +122,7 @@ def nanquantile(
 ) -> Any:  # fmt: skip
     """np.nanquantile, by the definitions that np.quantile knows here."""
     refuse("np.nanquantile", weights=weights)
-    x, q = as_array(a), as_array(q)
-    x = x if x.dtype.kind in "f" else as_array(x, np.float64)
+    x, q = real_numbers(a, "np.nanquantile"), as_array(q)
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     ordered = in_order(rows)  # NaN comes last

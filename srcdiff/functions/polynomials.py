@@ -12,6 +12,7 @@ from srcdiff.functions.indexing import getitem
 from srcdiff.functions.joining import concatenate, stack
 from srcdiff.functions.linalg import eigvals, inv, lstsq
 from srcdiff.functions.products import outer
+from srcdiff.functions.reductions import as_array
 from srcdiff.functions.shaping import arrayed, atleast_1d, reshape
 from srcdiff.ops.elementwise import real
 
@@ -22,6 +23,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     count = x.shape[0] if N is None else operator.index(N)
+    x = as_array(x, np.promote_types(x.dtype, int))
     if not count:
         return np.zeros((x.shape[0], 0), x.dtype)
     powers = [x**k if k else x * 0 + 1 for k in range(count)]

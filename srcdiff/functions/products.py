@@ -138,7 +138,8 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     if x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"vecdot: the vectors of {tuple(x1.shape)} and {tuple(x2.shape)} have different lengths")
     product = conj(x1) * x2
-    return sum(product, axis=(product.ndim - 1,), keepdims=False)
+    made = sum(product, axis=(product.ndim - 1,), keepdims=False)
+    return made if made.dtype == product.dtype else cast(made, dtype=product.dtype)  # sums of small integers are larger
 
 
 @implements(np.linalg.vecdot)

@@ -76,7 +76,7 @@ def sum(
     """np.sum."""
     x = as_array(a, dtype)
     out = r.sum(masked(x, where, 0), axis=canonical(axis, x.ndim), keepdims=flag(keepdims))
-    return out + initial if given(initial) else out
+    return as_array(out + initial if given(initial) else out, dtype)  # sums of small integers are larger ones
 
 
 @implements(np.prod, method="prod")
@@ -91,7 +91,7 @@ def prod(
     """np.prod."""
     x = as_array(a, dtype)
     out = r.prod(masked(x, where, 1), axis=canonical(axis, x.ndim), keepdims=flag(keepdims))
-    return out * initial if given(initial) else out
+    return as_array(out * initial if given(initial) else out, dtype)
 
 
 @implements(np.mean, method="mean")
@@ -100,10 +100,10 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = no_value, 
     x = as_array(a, dtype)
     axis, keepdims = canonical(axis, x.ndim), flag(keepdims)
     if where is no_value or where is True:
-        return r.mean(x, axis=axis, keepdims=keepdims)
+        return as_array(r.mean(x, axis=axis, keepdims=keepdims), dtype)
     x = x if x.dtype.kind in "fc" else cast(x, dtype=np.dtype(float))
     total = r.sum(masked(x, where, 0.0), axis=axis, keepdims=keepdims)
-    return total / number(x, axis, keepdims, where)
+    return as_array(total / number(x, axis, keepdims, where), dtype)
 
 
 def number(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:

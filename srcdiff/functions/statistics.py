@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.errors import UnsupportedError
+from srcdiff.errors import DTypeError, UnsupportedError
 from srcdiff.functions.dispatch import implements, no_value, refuse, values_of
 from srcdiff.functions.reductions import as_array, canonical, flag, masked, mean, number, size
 from srcdiff.functions.reductions import sum as sum_
@@ -160,8 +160,7 @@ def quantile(
 ) -> Any:  # fmt: skip
     """np.quantile, by any of NumPy's continuous definitions or `lower`, `higher`, `midpoint`, `nearest`."""
     refuse("np.quantile", weights=weights)
-    x, q = as_array(a), as_array(q)
-    x = x if x.dtype.kind in "f" else cast(x, dtype=np.dtype(float))
+    x, q = real_numbers(a, "np.quantile"), as_array(q)
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     n = rows.shape[-1]
@@ -172,6 +171,14 @@ def quantile(
         out = e.where(e.isnan(last), last, out)
     out = transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
     return reshape(out, shape=(*q.shape, *(shape if keepdims else out.shape[1:])))
+
+
+def real_numbers(a: Any, name: str) -> Any:
+    """An array of floats. DTypeError for complex numbers, which have no order."""
+    x = as_array(a)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{name}: a must be an array of real numbers")
+    return x if x.dtype.kind == "f" else cast(x, dtype=np.dtype(float))
 
 
 def virtual_index(q: Any, n: Any, method: str) -> Any:

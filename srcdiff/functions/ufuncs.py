@@ -19,6 +19,7 @@ from srcdiff.errors import UnsupportedError
 from srcdiff.functions.cumulative import cummax, cummin, cumprod, cumsum
 from srcdiff.functions.dispatch import UFUNCS, no_value
 from srcdiff.functions.reductions import as_array, max_, min_, prod, sum, truth_of_all, truth_of_any
+from srcdiff.functions.shaping import moveaxis
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import linalg
 from srcdiff.ops.reductions import logsumexp
@@ -59,13 +60,16 @@ def _is(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @_is("sign")
 def sign(x: Any) -> Any:
     """np.sign: piecewise constant for real x, x / |x| (which has a derivative) for complex x."""
-    return e.unit(x) if getattr(x, "dtype", np.dtype(float)).kind == "c" else e.sign(x)
+    if getattr(x, "dtype", np.dtype(float)).kind != "c":
+        return e.sign(x)
+    return e.where(e.equal(x, 0), 0.0, e.unit(x))  # at 0 without the signs of zeros
 
 
 @_is("modf")
 def modf(x: Any) -> tuple[Any, Any]:
     """np.modf: fractional and integral part."""
-    return e.frac(x), e.trunc(x)
+    fraction, whole = e.frac(x), e.trunc(x)
+    return fraction, as_array(whole, getattr(fraction, "dtype", None))  # of integers floats too
 
 
 @_is("frexp")
@@ -89,10 +93,12 @@ def _column(x: Any) -> Any:
 
 
 @_is("vecdot")
-def vecdot(x: Any, y: Any) -> Any:
-    """np.vecdot over the last axis."""
+def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
+    """np.vecdot over an axis, the last unless another is given."""
     x, y = as_array(x), as_array(y)
     _require_vectors("vecdot", x, y)
+    if axis != -1:
+        x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     out = linalg.matmul(_row(e.conj(x)), _column(y))
     return reshape(out, shape=out.shape[:-2])
 

@@ -25,7 +25,7 @@ from srcdiff.torchlike.support import (
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over dimensions; of integers in int64."""
     x = in_dtype(arrayed(input), dtype)
-    return ops.sum(x, axis=many_dims(dim, x.ndim), keepdims=keepdim)
+    return in_dtype(ops.sum(x, axis=many_dims(dim, x.ndim), keepdims=keepdim), dtype)
 
 
 @numpy_keywords
@@ -55,7 +55,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over one dimension, or of all elements."""
     x = in_dtype(arrayed(input), dtype)
-    return ops.prod(x, axis=many_dims(dim, x.ndim), keepdims=keepdim)
+    return in_dtype(ops.prod(x, axis=many_dims(dim, x.ndim), keepdims=keepdim), dtype)
 
 
 # -------------------------------------------------------------------------------------------------------------- spread

@@ -19,13 +19,13 @@ from srcdiff.torchlike.support import arrayed, at_least_1d, in_dtype, lift, nump
 @numpy_keywords
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Sums of the elements up to each."""
-    return along_axis(cumulative.cumsum, in_dtype(arrayed(input), dtype), dim)
+    return in_dtype(along_axis(cumulative.cumsum, in_dtype(arrayed(input), dtype), dim), dtype)
 
 
 @numpy_keywords
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Products of the elements up to each."""
-    return along_axis(cumulative.cumprod, in_dtype(arrayed(input), dtype), dim)
+    return in_dtype(along_axis(cumulative.cumprod, in_dtype(arrayed(input), dtype), dim), dtype)
 
 
 @numpy_keywords

@@ -24,6 +24,7 @@ def arrays() -> dict[str, Any]:
         "e": np.zeros((0,)),
         "z": np.zeros((2, 0)),
         "k": np.array([0, 2, 1, 1]),
+        "b": np.array([200, 3, 100, 2], np.uint8),
         "c": np.array([1.0 + 2.0j, 3.0 - 1.0j]),
         "m": np.array([True, False, True, False]),
     }
@@ -81,6 +82,9 @@ np.unstack(s)
 np.linalg.det(v)
 np.linalg.inv(v)
 np.linalg.pinv(x, rcond=0.1, rtol=0.1)
+np.linalg.pinv(x, rtol=np.array([0.1, 0.9]))
+np.quantile(c, 0.3)
+np.nanquantile(c, 0.3)
 np.linalg.tensorsolve(x, w)
 np.linalg.tensorinv(x, 0)
 np.linalg.lstsq(v, v)
@@ -199,14 +203,12 @@ np.ravel_multi_index((k, k + 5), (3, 3))
 
 #: What NumPy accepts and srcdiff refuses, naming it.
 UNSUPPORTED = """
-np.vecdot(x, y, axis=0)
 np.cov(x, ddof=0, fweights=[1, 2, 1, 1])
 np.pad(v, 1, lambda *args: None)
 np.lib.stride_tricks.sliding_window_view(v, 2, writeable=True)
 np.pad(v, 9, 'reflect', reflect_type='odd')
 np.quantile(v, 0.5, weights=v, method='inverted_cdf')
 np.quantile(v, 0.5, method='inverted_cdf')
-np.linalg.pinv(np.stack([x, y]), rcond=[0.1, 0.2])
 """
 
 #: What NumPy accepts, though it rarely comes up.
@@ -298,6 +300,25 @@ np.histogram(v, 3, weights=v, density=True)
 np.linalg.multi_dot([x, x.T, v[:3]])
 np.linalg.multi_dot([x, x.T])
 np.vecdot(x, y)
+np.vecdot(x, y, axis=0)
+np.vecdot(b, b)
+np.linalg.vecdot(b, b)
+np.sum(b, dtype='u1')
+np.sum(x, axis=0, dtype='f4', initial=1.0)
+np.prod(b, dtype='u1')
+np.mean(x, dtype=int)
+np.nansum(b, dtype='u1')
+np.cumsum(b, dtype='u1')
+np.cumprod(b, dtype='u1')
+np.cumulative_sum(b, dtype='u1', include_initial=True)
+np.add.reduce(b, dtype='u1')
+b.sum(dtype='u1')
+b.prod(axis=0, dtype='u1')
+b.cumsum(0, dtype='u1')
+np.modf(b)
+np.vander(b)
+np.sign(0 * c)
+np.signbit(np.sign(-0.0 * c).imag)
 np.matvec(x, v)
 np.vecmat(w, x)
 np.cross(w, w[::-1])
@@ -329,6 +350,8 @@ np.linalg.matrix_power(q, -2)
 np.linalg.matrix_power(q, 3)
 np.linalg.matrix_rank(x)
 np.linalg.pinv(x, rtol=0.01)
+np.linalg.pinv(np.stack([x, y]), rcond=[0.1, 0.2])
+np.linalg.pinv(np.zeros((0, 2, 3)) * s, rtol=np.zeros(0))
 np.linalg.norm(x, 0, axis=0)
 np.linalg.norm(k)
 np.linalg.norm(x, 'nuc')

@@ -149,6 +149,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("frexp", lambda x: np.frexp(x)[0], (M,)),
     ("divmod", lambda x, y: np.divmod(x, y)[1], (V, W + 0.07)),
     ("vecdot", lambda x, y: np.vecdot(x, y), (M, V[:4])),
+    ("vecdot-axis", lambda x, y: np.vecdot(x, y, axis=0), (A, A + 1.0)),
     ("vecdot-complex", lambda x, y: np.vecdot(x, y), (Z, Z + 1.0)),
     ("matvec", lambda x, y: np.matvec(x, y), (A, V[:4])),
     ("vecmat", lambda x, y: np.vecmat(x, y), (V[:3], A)),
