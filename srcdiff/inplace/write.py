@@ -226,9 +226,14 @@ def is_there(target: TensorBase, index: Any, value: TensorBase) -> bool:
         isinstance(selected, (np.ndarray, np.generic))
         and given.shape == selected.shape
         and (not given.ndim or given.strides == selected.strides)
-        and address(given)
-        == address(target._value[(*index, ...)] if type(index) is tuple else target._value[index, ...])
+        and address(given) == address(target._value[_to_array(index)])
     )
+
+
+def _to_array(index: Any) -> Any:
+    """The index with an ellipsis, which makes what it selects an array even where that is one element."""
+    parts = index if type(index) is tuple else (index,)
+    return parts if ... in parts else (*parts, ...)
 
 
 __all__ = ["COPY", "WHOLE", "copy_into", "direct", "is_there", "overwrite", "store", "update", "update2", "write"]

@@ -117,6 +117,16 @@ def results_overwritten_after_use(x: Any) -> Any:
 
 
 @program
+def parts_named_with_an_ellipsis(x: Any) -> Any:
+    h = np.stack([x, 2.0 * x]) * 1.0
+    h[..., 0] += 1.0
+    h[1:, ...] *= x
+    h[0, ..., 2] -= x[0]
+    h[...] *= 2.0
+    return np.sum(h * h)
+
+
+@program
 def views_of_views(x: Any) -> Any:
     y = (x * 1.0).reshape(5, 1)
     z = y.T
