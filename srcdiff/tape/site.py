@@ -189,7 +189,9 @@ _ran_once: deque[CodeType] = deque(maxlen=256)
 
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _numpy = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-_scipy = os.path.join(os.path.dirname(os.path.dirname(_numpy)), "scipy") + os.sep
+#: where NumPy, and with it what else the user has installed, lives
+_installed = os.path.dirname(os.path.dirname(_numpy)) + os.sep
+_scipy = _installed + "scipy" + os.sep
 _inside: dict[str, bool] = {}
 
 
@@ -203,6 +205,14 @@ def is_inside(code: CodeType) -> bool:
             _inside.clear()
         _inside[name] = inside
     return inside
+
+
+def in_library() -> bool:
+    """Whether the nearest caller outside srcdiff and NumPy is code of an installed library, not of the user's."""
+    here: Any = sys._getframe(2)
+    while here is not None and here.f_code.co_filename.startswith((_package, _numpy)):
+        here = here.f_back
+    return here is not None and here.f_code.co_filename.startswith(_installed)
 
 
 def find_place(frame: FrameType) -> tuple[Table, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from srcdiff.errors import AutogradError
 from srcdiff.tape.modes import modes
-from srcdiff.tape.site import user_place
+from srcdiff.tape.site import in_library, user_place
 
 _INFERENCE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
@@ -71,14 +71,16 @@ class Storage:
 
     def before_write(self, snapshot: bool, place: Any = None) -> None:
         """Call before the memory changes: protects (`snapshot`) or invalidates saved values, and counts the write. The
-        place of the write in the user's code is looked for if it is not given."""
+        place of the write in the user's code is looked for if it is not given.
+
+        Values are protected from the writes of installed libraries too: there is nothing a user could change."""
         if modes.recorder is not None:
             modes.recorder.written(self.tensors())
         for r in self.cells:
             cell = r()
             if cell is None:
                 continue
-            if snapshot:
+            if snapshot or (snapshot := in_library()):
                 cell.array = cell.array.copy()
             else:
                 cell.storage = self
