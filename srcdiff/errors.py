@@ -5,7 +5,7 @@
     +-- OutOfBoundsError (IndexError, RuntimeError)   an index, class or probability outside its range
     +-- DTypeError (TypeError)           a dtype that cannot be differentiated or does not fit
     +-- NotDifferentiableError (TypeError)   an operation without a derivative, or a gradient that would be lost
-    +-- GradientLostError (TypeError, RuntimeError)    a traced value about to leave the graph silently
+    +-- GradientLostError (TypeError, RuntimeError, BufferError)    a value about to leave the graph silently
     +-- UnsupportedError (TypeError, NotImplementedError)   a NumPy function or keyword srcdiff does not cover
     +-- AutogradError (RuntimeError)     PyTorch's runtime errors: freed graphs, in-place rules, wrong cotangents
     +-- RandomError (RuntimeError, ValueError)   a seed, state, range or probability that random numbers cannot have
@@ -41,7 +41,7 @@ class NotDifferentiableError(SrcdiffError, TypeError):
     """A derivative was asked for that does not exist, or that srcdiff lacks."""
 
 
-class GradientLostError(SrcdiffError, TypeError, RuntimeError):
+class GradientLostError(SrcdiffError, TypeError, RuntimeError, BufferError):
     """A value under differentiation was about to become a plain number, losing its gradient."""
 
 

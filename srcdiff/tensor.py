@@ -22,6 +22,7 @@ from srcdiff.dispatch import call_function, call_ufunc
 from srcdiff.dtypes import default_dtype
 from srcdiff.functions.dispatch import UFUNCS, operand
 from srcdiff.inplace import InPlace, set_shape
+from srcdiff.interchange import Interchange
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.printing import format_tensor
 from srcdiff.size import Size
@@ -39,7 +40,7 @@ _getframe = sys._getframe
 _OPERANDS = (TensorBase, np.ndarray, np.generic)
 
 
-class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, TensorBase):
+class Tensor(Conversions, Interchange, InPlace, GradientMethods, TorchMethods, ArrayMethods, TensorBase):
     """An array with a place in the graph. `Tensor(data)` copies data into a float tensor of the default dtype, as in
     PyTorch; `sd.tensor` is the usual way to make one.
     """
@@ -110,10 +111,12 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
             return record2(prim, x, y, value, _getframe(1))
         return call_ufunc(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any, frame: Any = None) -> Any:
+        # `frame` is the caller's where NumPy is not asked first (`srcdiff.numpy`); the first argument is not looked at
         if modes.place is not None:
             return call_function(func, args, kwargs)
-        frame = _getframe(1)
+        if frame is None:
+            frame = _getframe(1)
         table = tables.get(id(frame.f_code)) if modes.recording == 1 else None
         key = known = None
         if table is not None:
@@ -169,7 +172,9 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
     __xor__ = binary(REGISTRY["bitwise_xor"], operator.xor)
     __rxor__ = reflected(REGISTRY["bitwise_xor"], operator.xor)
     __lshift__ = binary(REGISTRY["left_shift"], operator.lshift)
+    __rlshift__ = reflected(REGISTRY["left_shift"], operator.lshift)
     __rshift__ = binary(REGISTRY["right_shift"], operator.rshift)
+    __rrshift__ = reflected(REGISTRY["right_shift"], operator.rshift)
     __lt__ = binary(REGISTRY["less"], operator.lt)
     __le__ = binary(REGISTRY["less_equal"], operator.le)
     __gt__ = binary(REGISTRY["greater"], operator.gt)
@@ -182,6 +187,9 @@ class Tensor(Conversions, InPlace, GradientMethods, TorchMethods, ArrayMethods, 
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
 
     def __repr__(self) -> str:
         if modes.recorder is not None:

@@ -27,8 +27,10 @@ a.take([0,1]) a.take([0,2],axis=0) a.take([0,9],mode='wrap') a.compress([True,Fa
 i.choose([v[:3],v[2:]])
 a.nonzero() v.searchsorted([0.1]) a.argsort() a.argsort(0) a.argsort(axis=None) a.argpartition(1) a.T a.shape a.ndim
 a.size a.itemsize a.nbytes a.strides a.real a.imag a.tobytes() a.tolist() len(a) a.item(1,2) z.mT
-a.view(np.int64) a.sum(5) a.reshape(5) a.transpose(0,0) a.swapaxes(0,5) a.std(axis=1,dtype=np.float64) list(a.flat)
-a.flat[3] a.flat[1:4] abs(a) divmod(a,0.3)[0] 2**a ~i i<<1 np.add.reduce(a)
+a.view(np.int64) a.view(np.float64) i.view(np.float64)
+a.sum(5) a.reshape(5) a.transpose(0,0) a.swapaxes(0,5) a.std(axis=1,dtype=np.float64) list(a.flat)
+a.flat[3] a.flat[1:4] abs(a) divmod(a,0.3)[0] 2**a ~i i<<1 1<<i 9>>i divmod(9,i+1)[1] divmod(9,i+1)[0]
+np.add.reduce(a)
 """
 
 

@@ -29,7 +29,8 @@ TABLE = {
     5: "compiler",
     6: "printing functions inplace subscript conversion onestep ambiguity flat dispatch torchlike",
     6.5: "replay",
-    7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods tensor",
+    7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods "
+    "interchange tensor",
     8: "numpy scipy func nn optim utils testing linalg special fft legacy serialization",
     9: "namespace __init__",
 }

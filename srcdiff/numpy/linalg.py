@@ -1,0 +1,13 @@
+"""`numpy.linalg` with Tensors in and out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from srcdiff.numpy.names import finder
+
+__getattr__ = finder(np.linalg, globals())
+
+
+def __dir__() -> list[str]:
+    return dir(np.linalg)

@@ -1,0 +1,37 @@
+"""How a module of NumPy's becomes one of `srcdiff.numpy`: its names are found when they are first used, lifted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from srcdiff.numpy.lift import Ufunc, lift
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
+#: the only names with two underscores that are NumPy's and not the module's own
+_SPECIAL = frozenset({"__all__", "__array_api_version__", "__array_namespace_info__", "__version__"})
+
+
+def lifted(source: ModuleType, name: str) -> Any:
+    """What NumPy's module has under a name: functions with Tensors in and out; types, numbers and modules as they
+    are."""
+    found = getattr(source, name)
+    if isinstance(found, np.ufunc):
+        return Ufunc(found)
+    return lift(found) if isinstance(found, _FUNCTIONS) else found
+
+
+def finder(source: ModuleType, names: dict[str, Any]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose names are those of `source`, kept in `names` once found."""
+
+    def find(name: str) -> Any:
+        """A name of NumPy's."""
+        if (name.startswith("_") and name not in _SPECIAL) or not hasattr(source, name):
+            raise AttributeError(f"module {names['__name__']!r} has no attribute {name!r}")
+        found = names[name] = lifted(source, name)
+        return found
+
+    return find
