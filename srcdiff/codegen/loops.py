@@ -32,7 +32,7 @@ from srcdiff.codegen.header import Header
 from srcdiff.codegen.numbers import FUNCTIONS, _Numbers, emit_numbers, of_numbers
 from srcdiff.codegen.printer import Comments
 from srcdiff.codegen.statements import Statement
-from srcdiff.codegen.template import call, constant, method, name, store
+from srcdiff.codegen.template import call, constant, method, name, renamed, store
 from srcdiff.core.loop import Carried, Fixed, Kept, Loop
 from srcdiff.core.program import Node, Program
 from srcdiff.transform.names import stem
@@ -336,6 +336,8 @@ class _Body(_Looping):
                 elif statement.label in self.stems:
                     wanted = self._take(statement.label)
             if wanted is not None:
+                for each in lines[1:]:  # `np.add.at(total, ...)` after `total = np.zeros(...)`
+                    renamed(each, self.names[node], wanted)
                 line.targets[0] = store(wanted)
                 self.names[node] = wanted
         elif owner is not None:

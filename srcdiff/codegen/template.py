@@ -34,6 +34,13 @@ def name(identifier: str) -> gast.Name:
     return gast.Name(identifier, _LOAD, None, None)
 
 
+def renamed(tree: Any, old: str, new: str) -> None:
+    """Let a variable have another name in a tree made for this place alone."""
+    for part in gast.walk(tree):
+        if type(part) is gast.Name and part.id == old:
+            part.id = new
+
+
 def store(identifier: str) -> gast.Name:
     """The target of an assignment."""
     return gast.Name(identifier, gast.Store(), None, None)
