@@ -17,7 +17,7 @@ from srcdiff import namespace
 #: Modules that users import from, besides `srcdiff` itself.
 MODULES = """
     autograd autograd.forward_ad autograd.functional autograd.graph cuda errors fft func linalg nn nn.functional nn.init
-    nn.utils optim optim.lr_scheduler random special testing
+    nn.utils numpy numpy.fft numpy.linalg optim optim.lr_scheduler random special testing
 """.split()  # fmt: skip
 
 #: In `srcdiff.namespace` for its own use.

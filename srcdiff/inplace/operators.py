@@ -20,7 +20,7 @@ from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.subscript import static_index, static_key
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import acceptable
-from srcdiff.tape.site import find_place, tables
+from srcdiff.tape.site import find_place, in_library, tables
 from srcdiff.tape.storage import storage_of
 from srcdiff.tape.value import TensorBase
 
@@ -69,7 +69,9 @@ class WritingOperators(TensorBase):
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write selected elements, as NumPy does; the gradient of what was overwritten is zero."""
         if self._traced and not isinstance(self._value, np.ndarray):
-            raise TypeError(f"'numpy.{self._value.dtype.name}' object does not support item assignment")
+            if not in_library():
+                raise TypeError(f"'numpy.{self._value.dtype.name}' object does not support item assignment")
+            self.materialise()  # libraries follow the array API standard, for which it is an array without axes
         key = static_key(index)
         if not isinstance(value, TensorBase):
             value = operand(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -221,3 +222,32 @@ def test_hooks_on_saved_tensors_get_the_value_before_the_write() -> None:
     y.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.sin(2 * np.array([1.0, 2.0])))
     assert packed[0].tolist() == [1.0, 2.0]
+
+
+def of_a_library(source: str) -> dict[str, Any]:
+    """The names that code defines which lies where NumPy is installed."""
+    names: dict[str, Any] = {"np": np}
+    path = Path(np.__file__).parents[1] / "somebodys" / "library.py"
+    exec(compile(source, str(path), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("write", ["y *= 3.0", "y[0] = 0.0", "y.mul_(3.0)", "np.multiply(y, 3.0, out=y)", "y.sort()"])
+def test_what_an_installed_library_writes_is_copied_first(write: str) -> None:
+    source = f"def library(x):\n    y = np.exp(x)\n    z = np.sum(y * y)\n    {write}\n    return z\n"
+    users: dict[str, Any] = {"np": np}
+    exec(compile(source, __file__, "exec"), users)
+    x = leaf()
+    of_a_library(source)["library"](x).backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * np.exp([2.0, 4.0]))
+    with pytest.raises(sd.errors.AutogradError, match="modified by an inplace operation"):
+        users["library"](x).backward()
+
+
+def test_a_library_writes_into_arrays_without_axes() -> None:
+    source = "def largest(x):\n    y = np.max(x)\n    y[...] = 3.0 * y\n    return y\n"
+    largest = of_a_library(source)["largest"]
+    assert sd.grad(lambda x: largest(x) ** 2)(np.array([1.0, 2.0])).tolist() == [0, 36]
+    x = leaf()
+    (largest(x) ** 2).backward()
+    assert x.grad.tolist() == [0, 36]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from typing import Any
 
@@ -123,3 +124,11 @@ def test_everything_can_be_imported_at_once() -> None:
     names: dict[str, Any] = {}
     exec("from srcdiff.numpy import *", names)
     assert names["sum"]([1.0, 2.0]).item() == 3 and names["float64"] is np.float64 and "sort" in names
+
+
+def test_random_numbers_are_numpys() -> None:
+    random = importlib.import_module("srcdiff.numpy.random")
+    assert random.default_rng is np.random.default_rng and "default_rng" in dir(random)
+    assert xp.random.default_rng(0).random() == np.random.default_rng(0).random()
+    with pytest.raises(AttributeError, match=r"module 'srcdiff.numpy.random' has no attribute 'nonsense'"):
+        random.nonsense  # noqa: B018

@@ -100,7 +100,7 @@ def test_plain_arrays_get_what_scipy_returns() -> None:
     assert special.gammaln is sp.gammaln
 
 
-# ------------------------------------------------------------------------------- derivatives in parameters, by identities
+# ----------------------------------------------------------------------------- derivatives in parameters, by identities
 
 
 def test_gammainc_slope_obeys_the_recurrence_of_gammainc() -> None:
