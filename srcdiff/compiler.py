@@ -26,6 +26,7 @@ from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import reroll, written_out
 from srcdiff.transform.reverse import reverse
 from srcdiff.transform.rewrite import prepare, prepare_exactly, simplify, used_inputs
+from srcdiff.transform.values import Derived
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -64,42 +65,46 @@ def compile_backward(
     live = roots if needed is None else [edge for edge in roots if id(edge_node(edge)) in needed]
     lowered = lower_graph(inner, live)
     targets, edges = _targets(inner, wanted)
-    wrt = [_value(lowered, inner, edge) for edge in edges]
+    wrt = [value_at(lowered, inner, edge) for edge in edges]
     backward, slots = differentiate(lowered, wrt, options.exact)
     backward = checked(backward if options.exact else simplify(backward), options)
     if len(live) < len(roots):
         backward = _with_dead_roots(backward, roots, [edge in live for edge in roots])
-    backward, slots = _without_unused(backward, slots, len(roots))
+    backward, slots = without_unused(backward, slots, len(roots))
     rolled, groups = group(reroll(backward, options.exact))
     rolled = rolled if options.exact else in_pieces(rolled)
     source = emit_loops(rolled, header(lowered.program, wrt, rolled, len(roots)), exact=options.exact)
     position = {id(node): k for k, node in enumerate(nodes)}
-    slots = [_renumber(slot, inner, position) for slot in slots]
+    slots = [renumber(slot, inner, position) for slot in slots]
     leaves = [position[id(edge_node(edge))] for edge in edges] if wanted is None else []
-    values = [_moved(part, len(roots)) for part in groups[len(roots) :]]
+    values = [moved(part, len(roots)) for part in groups[len(roots) :]]
     match = make_matcher(nodes, roots, wanted, slots, leaves, needed, values)
     return Executable(
-        match, runner(rolled, source, options), source, lowered.program, backward, targets, _shared(backward),
-        sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), _closed(nodes, wanted), _may_warn(backward),
+        match, runner(rolled, source, options), source, lowered.program, backward, targets, shared_outputs(backward),
+        sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), is_closed(nodes, wanted), may_warn(backward),
         options.exact,
     )  # fmt: skip
 
 
-def _moved(group: int | tuple[int, ...], count: int) -> int | tuple[int, ...]:
+def moved(group: int | tuple[int, ...], count: int) -> int | tuple[int, ...]:
     return group - count if isinstance(group, int) else tuple(k - count for k in group)
 
 
-def differentiate(lowered: Lowered, wrt: Sequence[Node], exact: bool) -> tuple[Program, list[Slot]]:
-    """The vjp program, and where the saved values are that it takes after the cotangents."""
+def differentiate(
+    lowered: Lowered, wrt: Sequence[Node], exact: bool, transform: Callable[..., Derived] = reverse
+) -> tuple[Program, list[Slot]]:
+    """The vjp program, or the jvp program if `transform` is `forward`; and where the saved values are that it takes
+    after the cotangents or tangents.
+    """
     entering: dict[Node, Node] = {}
     if exact:
-        forward, now, entering = prepare_exactly(lowered.program, lowered.slots.keys(), wrt)
+        primal, now, entering = prepare_exactly(lowered.program, lowered.slots.keys(), wrt)
     else:
-        forward, now = prepare(lowered.program, lowered.slots.keys(), wrt)
+        primal, now = prepare(lowered.program, lowered.slots.keys(), wrt)
     available = {now[value]: slot for value, slot in lowered.slots.items() if value in now}
     available.update({node: lowered.slots[value] for node, value in entering.items()})
-    reversed_ = reverse(forward, [now[node] for node in wrt], available.keys(), f"{lowered.program.name}_backward")
-    return reversed_.program, [available[value] for value in reversed_.saved]
+    derived = transform(primal, [now[node] for node in wrt], available.keys())
+    return derived.program, [available[value] for value in derived.saved]
 
 
 def _with_dead_roots(program: Program, roots: Sequence[Edge], alive: Sequence[bool]) -> Program:
@@ -120,7 +125,7 @@ def _aval_at(edge: Edge) -> Any:
     return site.out_aval[edge[1]] if type(edge) is tuple else site.out_aval
 
 
-def _without_unused(program: Program, slots: Sequence[Slot], roots: int) -> tuple[Program, list[Slot]]:
+def without_unused(program: Program, slots: Sequence[Slot], roots: int) -> tuple[Program, list[Slot]]:
     """Saved values that simplification has made useless are not passed."""
     used = used_inputs(program)
     inputs = tuple(node for k, node in enumerate(program.inputs) if k < roots or used[k])
@@ -160,7 +165,7 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
     samples = {node.site: node for node in nodes if node.site.prim is not None}
     places = {site: origin_of(node) for site, node in samples.items()}
     called = {site: operand_names(samples[site], o) for site, o in places.items() if o is not None}
-    written = {site: Source(o.target, o.file, o.line, o.text) for site, o in places.items() if o is not None}
+    written = {site: Source(o.target, o.file, o.line, o.text, site) for site, o in places.items() if o is not None}
     origins = {node: places[node.site] for node in nodes if node.site.prim is not None}
     sources = {node: written[node.site] for node, o in origins.items() if o is not None}
     names = {node: called[node.site] for node, o in origins.items() if o is not None}
@@ -226,16 +231,16 @@ def _targets(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> tuple[
     return tuple(k for k, _ in found), [e for _, e in found]
 
 
-def _value(lowered: Lowered, nodes: Sequence[GradNode], edge: Edge) -> Node:
+def value_at(lowered: Lowered, nodes: Sequence[GradNode], edge: Edge) -> Node:
     value = lowered.values[[id(node) for node in nodes].index(id(edge_node(edge)))]
     return item(value, edge[1]) if type(edge) is tuple else value
 
 
-def _renumber(slot: Slot, inner: Sequence[GradNode], position: dict[int, int]) -> Slot:
+def renumber(slot: Slot, inner: Sequence[GradNode], position: dict[int, int]) -> Slot:
     return Slot(position[id(inner[slot.node])], slot.position, slot.output, slot.cell)
 
 
-def _shared(program: Program) -> tuple[bool, ...]:
+def shared_outputs(program: Program) -> tuple[bool, ...]:
     """Which outputs are an input, a view, or returned twice."""
     flags = []
     for k, out in enumerate(program.outputs):
@@ -244,7 +249,7 @@ def _shared(program: Program) -> tuple[bool, ...]:
     return tuple(flags)
 
 
-def _closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
+def is_closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
     known = {id(edge_node(edge)) for edge in wanted or () if edge is not None}
     return all(node.site.prim is not None or id(node) in known for node in nodes)
 
@@ -254,7 +259,7 @@ _SINGULAR = frozenset(
 )
 
 
-def _may_warn(program: Program) -> bool:
+def may_warn(program: Program) -> bool:
     """Whether an operation may divide by zero or leave its domain; a division by a number in the code does not."""
     return any(
         node.prim is not None

@@ -12,7 +12,8 @@ import numpy as _numpy
 from srcdiff import autograd, cuda, errors, fft, linalg, nn, optim, random, special
 from srcdiff.ambiguity import AmbiguousName
 from srcdiff.api.inspect import cache_clear, cache_info, program, source
-from srcdiff.api.jacobian import jvp, vjp
+from srcdiff.api.jacobian import vjp
+from srcdiff.api.tangent import hvp, jvp, linearize
 from srcdiff.api.transforms import compile, detach, grad, hessian, jacobian, value_and_grad
 from srcdiff.autograd.modes import (
     enable_grad,
@@ -697,6 +698,7 @@ __all__ = [
     "histc",
     "hsplit",
     "hstack",
+    "hvp",
     "hypot",
     "i0",
     "iinfo",
@@ -750,6 +752,7 @@ __all__ = [
     "less_equal",
     "lgamma",
     "linalg",
+    "linearize",
     "linspace",
     "load",
     "log",

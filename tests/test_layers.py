@@ -26,7 +26,7 @@ TABLE = {
     2: "tape ops",
     3: "transform",
     4: "codegen",
-    5: "compiler",
+    5: "compiler tangents",
     6: "printing functions inplace subscript conversion onestep ambiguity flat dispatch torchlike",
     6.5: "replay",
     7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods "

@@ -1,4 +1,4 @@
-"""`vjp`, `jvp`, `jacobian`, `hessian`: derivatives of functions with array results."""
+"""`vjp`, `jacobian`, `hessian`: derivatives of functions with array results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from srcdiff.api.gradient import Grad, Transformed, like, outside
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
-from srcdiff.autograd.backward import grad as tensor_grad
 from srcdiff.autograd.engine import gradients, trace_gradients
 from srcdiff.errors import ShapeError
 from srcdiff.tape import record
@@ -71,40 +70,6 @@ def _pull(outs: Sequence[Any], cts: Sequence[Any], run: Trace) -> list[Any]:
 
 def _differentiable(edges: Sequence[Any], cts: Sequence[Any], run: Trace) -> list[Any]:
     return gradients(edges, cts, run.edges, retain=True, create_graph=True)
-
-
-def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """`(function(*primals), tangent)`: the derivative along `tangents`, by differentiating the vjp in its cotangent.
-
-    J t is the gradient of <vjp(u), t> with respect to u, because vjp is linear in u.
-    """
-    run = trace(function, list(primals), {}, range(len(primals)), lambda k: f"primal{k}")
-    result, aux = run.result if has_aux else (run.result, None)
-    outs, rebuild = flatten(result)
-    flat, _ = flatten(list(tangents))
-    if len(flat) != len(run.edges):
-        raise ShapeError(f"jvp: {len(run.edges)} primals, but {len(flat)} tangents")
-    is_open = _open(outs, run) or any(isinstance(t, TensorBase) and t._edge is not None for t in flat)
-    pushed = []
-    for out in outs:
-        if not isinstance(out, TensorBase) or out._edge is None:
-            pushed.append(np.zeros_like(out._value if isinstance(out, TensorBase) else out, dtype=float)[()])
-            continue
-        dummy = record.plain(np.zeros(out._value.shape, out._value.dtype))
-        dummy._requires = True
-        del dummy._edge
-        cts = _differentiable([out._edge], [dummy], run)
-        live = [(g, t) for g, t in zip(cts, flat, strict=True) if g is not None and g._edge is not None]
-        if not live:
-            pushed.append(np.zeros(out._value.shape, out._value.dtype)[()])
-            continue
-        seeds = [t if isinstance(t, TensorBase) else record.plain(np.asarray(t, dtype=g._value.dtype)) for g, t in live]
-        (tangent,) = tensor_grad(
-            [g for g, _ in live], [dummy], seeds, retain_graph=True, create_graph=is_open, materialize_grads=True
-        )
-        pushed.append(tangent if is_open else outside(tangent, run, False))
-    value = rebuild([outside(out, run, is_open) for out in outs])
-    return (value, rebuild(pushed), aux) if has_aux else (value, rebuild(pushed))
 
 
 class Jacobian(Transformed):

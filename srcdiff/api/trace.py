@@ -8,7 +8,7 @@ inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,10 +64,15 @@ class Trace:
 
 
 def trace(
-    function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], chosen: Sequence[int | str], names: Any
+    function: Callable[..., Any],
+    args: list[Any],
+    kwargs: dict[str, Any],
+    chosen: Sequence[int | str],
+    names: Any,
+    constant: Container[tuple[int | str, int]] = (),
 ) -> Trace:
     """Run `function` with the arguments `chosen` (positions or keywords) under differentiation. `names(k)` names
-    argument k.
+    argument k. Leaf j of argument k is left as it is if `constant` has (k, j); it gets no edge.
     """
     start = next_seq()
     arguments = []
@@ -78,6 +83,9 @@ def trace(
         leaves, rebuild = _taken_apart(given)
         tensors = []
         for j, leaf in enumerate(leaves):
+            if (key, j) in constant:
+                tensors.append(leaf)
+                continue
             tensor = enter(leaf, shared, (name_leaf, names, key, given, j))
             tensors.append(tensor)
             edges.append(tensor._edge)

@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from srcdiff.errors import ArgumentError
+
 Rebuild = Callable[[list[Any]], Any]
 
 
@@ -36,6 +38,33 @@ def map_leaves(function: Callable[[Any], Any], x: Any) -> Any:
     """The same structure with `function` of each leaf."""
     leaves, rebuild = flatten(x)
     return rebuild([function(leaf) for leaf in leaves])
+
+
+def paired(x: Any, y: Any) -> list[tuple[Any, Any]]:
+    """Each leaf of `x` with its counterpart in `y`, which has the same structure, or None for any part of it. Raises
+    ArgumentError where it has another.
+    """
+    found = _parts(x) if is_container(x) else None
+    if found is None:
+        return [(x, y)]
+    keys, parts, _ = found
+    if y is None:
+        return [pair for part in parts for pair in paired(part, None)]
+    other = _parts(y) if is_container(y) else None
+    if other is None or len(other[0]) != len(keys) or set(other[0]) != set(keys):
+        raise ArgumentError(f"is {_shown(y)} where its value is {_shown(x)}")
+    counterparts = dict(zip(other[0], other[1], strict=True))
+    return [pair for key, part in zip(keys, parts, strict=True) for pair in paired(part, counterparts[key])]
+
+
+def _shown(x: Any) -> str:
+    """A container with its keys, or the type of a leaf."""
+    found = _parts(x) if is_container(x) else None
+    if found is None:
+        return f"of type {type(x).__name__}"
+    if isinstance(x, (tuple, list)) and not hasattr(x, "_fields"):
+        return f"a {type(x).__name__} of {len(x)}"
+    return f"a {type(x).__name__} of {', '.join(map(str, found[0])) or 'nothing'}"
 
 
 def _parts(x: Any) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]] | None:

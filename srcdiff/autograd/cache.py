@@ -52,14 +52,17 @@ STATS = Counts()
 _sites: dict[int, ReferenceType[Any]] = {}
 
 
-def remember(site: Any, key: Any, executable: Any) -> None:
-    """Make an executable the first to be tried at this root; the least recently used goes if there are too many."""
-    others = tuple(e for e in site.executables if e is not executable)
+def remember(site: Any, key: Any, executable: Any, kind: str = "executables") -> None:
+    """Make an executable the first to be tried at this root; the least recently used goes if there are too many.
+
+    `kind` is where the site keeps it: with the backward passes, or with the `tangents`.
+    """
+    others = tuple(e for e in getattr(site, kind) if e is not executable)
     kept = (executable, *others)
     if len(kept) > config.cache_size:
         gone = set(map(id, kept[config.cache_size :]))
         site.sightings = {k: e for k, e in site.sightings.items() if id(e) not in gone}
-    site.executables = kept[: config.cache_size]
+    setattr(site, kind, kept[: config.cache_size])
     site.sightings[key] = executable
     if id(site) not in _sites:
         number = id(site)
@@ -68,15 +71,20 @@ def remember(site: Any, key: Any, executable: Any) -> None:
 
 def forget_all() -> None:
     """Drop every compiled graph of the process."""
-    for site in [site for site in (r() for r in list(_sites.values())) if site is not None]:
-        site.executables = ()
+    for site in _known_sites():
+        site.executables = site.tangents = ()
         site.sightings = {}
     _sites.clear()
 
 
 def forget(executable: Any) -> None:
     """Drop one compiled graph."""
-    for site in [site for site in (r() for r in list(_sites.values())) if site is not None]:
-        if any(e is executable for e in site.executables):
+    for site in _known_sites():
+        if any(e is executable for e in (*site.executables, *site.tangents)):
             site.executables = tuple(e for e in site.executables if e is not executable)
+            site.tangents = tuple(e for e in site.tangents if e is not executable)
             site.sightings = {key: e for key, e in site.sightings.items() if e is not executable}
+
+
+def _known_sites() -> list[Any]:
+    return [site for site in (r() for r in list(_sites.values())) if site is not None]

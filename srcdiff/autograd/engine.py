@@ -192,7 +192,7 @@ def _by_signature(
     else:
         if wanted is not None and not _leads_to(nodes, roots, wanted):
             return None
-        reason = why_compiled(site, nodes)
+        reason = why_compiled(site, nodes, site.executables)
         try:
             executable = compile_backward(roots, wanted, options, nodes)
         except CompileError:
@@ -225,15 +225,14 @@ def _leads_to(nodes: Sequence[GradNode], roots: Sequence[Edge], wanted: Sequence
     return any(id(edge_node(edge)) in needed for edge in roots)
 
 
-def why_compiled(site: Any, nodes: Sequence[GradNode]) -> str:
-    """Why no compiled pass served this graph."""
+def why_compiled(site: Any, nodes: Sequence[GradNode], known: Sequence[Any]) -> str:
+    """Why none of the compiled passes known served this graph."""
     place = site.place()
     here = where(*place) if place is not None else "unknown place"
-    if not site.executables:
+    if not known:
         return (
             f"{here}: this graph of {len(nodes)} nodes was seen for the second time"
             if not site.compile_now
             else (f"{here}: first call")
         )
-    known = len(site.executables)
-    return f"{here}: a different path of operations, or other shapes or dtypes ({known} compiled before)"
+    return f"{here}: a different path of operations, or other shapes or dtypes ({len(known)} compiled before)"

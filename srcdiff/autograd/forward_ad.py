@@ -139,7 +139,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     for end in ends:
         end.open = False
     try:
-        (tangent,) = Pushforward([tensor], found)([dual.tangent for dual in found], create_graph)
+        (tangent,) = Pushforward([tensor], found).tensors([dual.tangent for dual in found], create_graph)
     finally:
         for end in ends:
             end.open = True

@@ -164,7 +164,7 @@ def jvp(
     """The function's outputs, and the product of its Jacobian with the vector `v` (of the inputs' shapes)."""
     call = Call("jvp", func, inputs, create_graph, strict)
     vectors = _vectors(v, call.inputs, call.single_input, _NO_INPUT_VECTOR)
-    found = Pushforward(call.outputs, [x._edge for x in call.inputs])(vectors, create_graph)
+    found = Pushforward(call.outputs, [x._edge for x in call.inputs]).tensors(vectors, create_graph)
     made = []
     for k, (out, tangent) in enumerate(zip(call.outputs, found, strict=True)):
         if strict and tangent is None:
@@ -263,7 +263,7 @@ def _jacobian_by_columns(call: Call) -> Any:
             tangent[k] = 1
             tangents: list[Any] = [None] * len(call.inputs)
             tangents[j] = tangent.reshape(x._value.shape)
-            columns.append(push(tangents))
+            columns.append(push.tensors(tangents, False))
         blocks.append([_block(out, [column[i] for column in columns], x) for i, out in enumerate(call.outputs)])
     per_output = tuple(call.structured(tuple(row)) for row in zip(*blocks, strict=True))
     return per_output[0] if call.single_output else per_output

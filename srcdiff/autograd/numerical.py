@@ -99,7 +99,7 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[list[Arr
                 tangent[j] = direction
                 tangents: list[Any] = [None] * len(inputs)
                 tangents[k] = tangent.reshape(x._value.shape)
-                for column, out, pushed in zip(columns, outputs, push(tangents), strict=True):
+                for column, out, pushed in zip(columns, outputs, push.tensors(tangents, False), strict=True):
                     column.append(
                         np.zeros(out._value.size, out._value.dtype) if pushed is None else pushed._value.ravel()
                     )

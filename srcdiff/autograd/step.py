@@ -47,6 +47,20 @@ def saved_item(node: GradNode, position: int, j: int) -> Any:
         raise AutogradError(stale_message(node, cell)) from None
 
 
+def saved_tensor(node: GradNode, position: int, output: int | None) -> Any:
+    """A saved value (output `output` of an operation with several) with its place in the graph; an array if it has
+    none.
+    """
+    site = node.site
+    if output is not None:
+        return _tensor(saved_item(node, position, output), (node, output), site.traced)
+    k = site.save_list[position]
+    value = saved_value(node, position)
+    if k == OUT:
+        return _tensor(value, node, site.traced)
+    return _tensor(value, node.inputs[k], site.traced) if site.kinds[k] is TENSOR else value
+
+
 def run_step(node: GradNode, ct: Any) -> list[Any]:
     """The cotangents of a node's operands, as arrays, None where there is none. `ct` is a tuple for several outputs."""
     site = node.site

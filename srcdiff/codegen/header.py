@@ -33,19 +33,25 @@ class Header:
     inputs: tuple[tuple[str, Aval], ...] = ()
     saved: tuple[Node, ...] = ()
     notes: tuple[str, ...] = ()
+    #: a derivative along tangents of `wrt`, not gradients with respect to them
+    forward: bool = False
 
 
 def docstring(header: Header, program: Program, names: Mapping[Node, str]) -> str:
     """The text, with the names that the values have in the function."""
     where = f" ({header.place})" if header.place else ""
-    wrt = f" with respect to {listed(header.wrt)}" if header.wrt else ""
-    lines = wrap(f"Gradients of {header.function}{where}{wrt}.", _WIDTH)
+    if header.forward:
+        lines = wrap(f"The derivative of {header.function}{where} along {listed(header.wrt)}.", _WIDTH)
+    else:
+        wrt = f" with respect to {listed(header.wrt)}" if header.wrt else ""
+        lines = wrap(f"Gradients of {header.function}{where}{wrt}.", _WIDTH)
     rows = _row("inputs", header.inputs)
     saved = [(names[node], node.aval) for node in header.saved]
     rows += _row("saved", _runs(saved), size(sum(aval.nbytes for _, aval in saved)) if saved else "")
     results = []
     for k, out in enumerate(program.outputs):
-        label = f"g_{header.wrt[k]}" if k < len(header.wrt) else f"output {k}"
+        known = k < len(header.wrt) and not header.forward
+        label = f"g_{header.wrt[k]}" if known else "t_out" if header.forward else f"output {k}"
         results.append((label, None) if out is None else (names.get(out, label), out.aval))
     rows += _row("returns", results)
     rows += [line for note in header.notes for line in wrap(note, _WIDTH, subsequent_indent=" " * 9)]

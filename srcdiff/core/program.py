@@ -26,12 +26,13 @@ class Maker(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Source:
-    """Where a value comes from in the user's program; all of it may be unknown."""
+    """Where a value comes from in the user's program; all of it may be unknown. `site` is the tape's entry for it."""
 
     name: str | None = None
     file: str | None = None
     line: int | None = None
     text: str | None = None
+    site: Any = None
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else ""

@@ -74,7 +74,7 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = Run("jacfwd", func, args, kwargs, chosen(argnums, args), has_aux)
         run.check_tensors("expected f(*primals) to return only tensors")
-        forward = Pushforward(run.outs, run.edges)
+        forward = Pushforward(run.outs, run.edges, run.start)
         columns = [_columns(run, forward, j) for j in range(len(run.leaves))]
         made = run.rebuild(
             [by_argument(argnums, run.structured([column[k] for column in columns])) for k in range(len(run.outs))]
@@ -94,7 +94,7 @@ def _columns(run: Run, forward: Pushforward, j: int) -> list[Any]:
         tangent[k] = 1
         tangents: list[Any] = [None] * len(run.leaves)
         tangents[j] = tangent.reshape(shape)
-        columns.append(forward(tangents, run.is_open and modes.grad))
+        columns.append(forward.tensors(tangents, run.is_open and modes.grad))
     made = []
     for k, out in enumerate(run.outs):
         parts = [plain(np.zeros_like(out._value)) if column[k] is None else column[k] for column in columns]

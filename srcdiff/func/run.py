@@ -39,7 +39,7 @@ class Run:
         has_aux: bool = False,
     ) -> None:
         self.what = what
-        self._start = next_seq()
+        self.start = next_seq()
         #: whether the caller records: the results may then be part of the caller's graph
         self._recorded = modes.grad
         self.leaves: list[Any] = []
@@ -65,7 +65,7 @@ class Run:
         self.outs, self.rebuild = flatten(result)
         self.result = result
         edges = [out._edge for out in self.outs if isinstance(out, TensorBase) and out._edge is not None]
-        self.is_open = self._recorded and bool(edges) and collect_inner(edges, self._start)[1]
+        self.is_open = self._recorded and bool(edges) and collect_inner(edges, self.start)[1]
 
     def _enter(self, leaf: Any, label: tuple[Any, ...]) -> Any:
         if isinstance(leaf, (np.ndarray, np.generic, float)):
@@ -107,7 +107,7 @@ class Run:
         """
         if not isinstance(value, TensorBase) or value._edge is None:
             return value
-        if self._recorded and collect_inner([value._edge], self._start)[1]:
+        if self._recorded and collect_inner([value._edge], self.start)[1]:
             return value
         return value.detach()
 
@@ -131,7 +131,7 @@ class Run:
                 found = gradients(edges, tensors, self.edges, retain=True, create_graph=True)
             elif self._recorded:
                 values = [ct._value if isinstance(ct, TensorBase) else ct for ct in seeds]
-                found, _ = trace_gradients(edges, values, self.edges, self._start, retain)
+                found, _ = trace_gradients(edges, values, self.edges, self.start, retain)
             else:
                 values = [ct._value if isinstance(ct, TensorBase) else ct for ct in seeds]
                 found = gradients(edges, values, self.edges, retain=retain)

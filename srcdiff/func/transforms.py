@@ -109,7 +109,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """`(func(*primals), push)`: `push(*tangents)` is the derivative along tangents, any number of times."""
     run = Run("linearize", func, primals, {}, range(len(primals)))
     run.check_tensors("expected f(*primals) to return only tensors")
-    forward = Pushforward(run.outs, run.edges)
+    forward = Pushforward(run.outs, run.edges, run.start)
 
     def derivative(*tangents: Any) -> Any:
         return push(run, tangents, False, forward)
@@ -133,7 +133,7 @@ def push(run: Run, tangents: tuple[Any, ...], strict: bool, forward: Pushforward
                 f"size {list(tangent.shape)}."
             )
     is_open = modes.grad and (run.is_open or any(isinstance(t, TensorBase) and t._edge is not None for t in flat))
-    found = (forward or Pushforward(run.outs, run.edges))(flat, is_open)
+    found = (forward or Pushforward(run.outs, run.edges, run.start)).tensors(flat, is_open)
     made = []
     for k, (out, tangent) in enumerate(zip(run.outs, found, strict=True)):
         if strict and tangent is None:

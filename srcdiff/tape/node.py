@@ -171,6 +171,7 @@ class LeafSite:
     keeps = False
     prim = None
     executables: tuple[Any, ...] = ()
+    tangents: tuple[Any, ...] = ()
 
     def place(self) -> None:
         """No operation made them."""

@@ -9,7 +9,7 @@ from srcdiff.tape.node import Edge, GradNode
 
 
 def signature(nodes: Sequence[GradNode], roots: Sequence[Edge], wanted: Sequence[Edge] | None) -> tuple[Any, ...]:
-    """Sites, edges by position, roots and what is wanted. `nodes` in order of creation."""
+    """Sites, edges by position (None to nodes outside), roots and what is wanted. `nodes` in order of creation."""
     number = {id(node): k for k, node in enumerate(nodes)}
     parts: list[Any] = []
     for node in nodes:
@@ -17,7 +17,7 @@ def signature(nodes: Sequence[GradNode], roots: Sequence[Edge], wanted: Sequence
         for edge in node.inputs:
             if edge is None:
                 continue
-            parts.append((number[id(edge[0])], edge[1]) if type(edge) is tuple else number[id(edge)])
+            parts.append(_position(edge, number))
     return (
         tuple(parts),
         tuple(_position(edge, number) for edge in roots),

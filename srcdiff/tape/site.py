@@ -33,7 +33,7 @@ class Site:
     __slots__ = (
         "__weakref__", "all_need", "avals", "code", "compile_now", "counts", "executables", "keeps", "kinds", "label",
         "lasti", "needs", "node_class", "out_aval", "out_type", "params", "prim", "save_code", "save_list", "sightings",
-        "skipped", "step", "steps", "traced", "values",
+        "skipped", "step", "steps", "tangents", "traced", "values",
     )  # fmt: skip
 
     def __init__(
@@ -69,7 +69,9 @@ class Site:
         self.save_code = sum(4 if k == OUT else 1 << k for k in self.save_list)
         self.label = prim.label_of(params) if prim.label_of is not None else prim.label
         self.node_class: Any = None
+        #: compiled backward passes, and compiled forward derivatives
         self.executables: tuple[Any, ...] = ()
+        self.tangents: tuple[Any, ...] = ()
         self.sightings: dict[Any, Any] = {}
         #: compile a graph with its root here at its first backward
         self.compile_now = False

@@ -53,7 +53,10 @@ def forward(
             tangents[node] = tuple(map(_named, _outputs(node), made))
     builder.source = NOWHERE
     outputs = [None if out is None else _of(tangents, out) for out in primal.outputs]
-    return values.closed(name or f"{primal.name}_forward", seeds, outputs, available)
+    for k, tangent in enumerate(outputs):
+        if tangent is not None:
+            rename(tangent, "t_out" if len(outputs) == 1 else f"t_out{k}")
+    return values.closed(name or f"{primal.name}_tangent", seeds, outputs, available)
 
 
 def _of(tangents: Mapping[Node, Parts], node: Node) -> Node | None:
