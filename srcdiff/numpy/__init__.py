@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy
 
 from srcdiff.numpy import fft, linalg, special
+from srcdiff.numpy.joined import c_, r_
 from srcdiff.numpy.lift import array
 from srcdiff.numpy.names import finder
 from srcdiff.numpy.standard import (
@@ -35,8 +36,8 @@ from srcdiff.numpy.standard import (
 )
 
 __all__ = [
-    "argsort", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "clip",
-    "fft", "finfo", "from_dlpack", "full", "iinfo", "linalg", "ndarray", "sort", "special",
+    "argsort", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "c_",
+    "clip", "fft", "finfo", "from_dlpack", "full", "iinfo", "linalg", "ndarray", "r_", "sort", "special",
 ]  # fmt: skip
 __all__ += [name for name in numpy.__all__ if name not in __all__]
 

@@ -77,6 +77,8 @@ LISTS = {
     "exp": lambda xp, a, b: xp.exp([a[0], b[1]]),
     "det": lambda xp, a, b: xp.linalg.det([[a[0], 1.0], [2.0, b[1]]]),
     "full": lambda xp, a, b: xp.full((2, 2), a[0] * b[0]),
+    "r_": lambda xp, a, b: xp.r_[a, 1:3, b[0], [a[1], 2.0]],
+    "c_": lambda xp, a, b: xp.c_[a, np.ones((2, 2)), b * a],
     "where": lambda xp, a, b: xp.where([True, False], [a[0], b[0]], b),
 }
 
@@ -137,10 +139,23 @@ def test_a_function_without_a_derivative_takes_values_only() -> None:
 
 def test_types_constants_and_classes_do_not_lose_gradients() -> None:
     x = sd.tensor([1.0, 2.0], requires_grad=True)
-    for call in (lambda: xp.r_[x, x], lambda: xp.ma.array(x), lambda: xp.polynomial.Polynomial(x)):
+    for call in (lambda: xp.mgrid[: x[0]], lambda: xp.ma.array(x), lambda: xp.polynomial.Polynomial(x)):
         with pytest.raises(GradientLostError):
             call()
     assert xp.poly1d(x)(2.0).requires_grad and xp.fromfunction(lambda i: i * x, (2,)).requires_grad
+
+
+def test_joining_by_subscripts() -> None:
+    x = sd.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(UnsupportedError, match=r"the directive '1,2' is not supported, at test_gradients\.py"):
+        xp.r_["1,2", x]
+    with pytest.raises(ValueError, match="number of axes"):
+        xp.r_[x, xp.stack([x, x])]
+    assert xp.r_[x, 2.0].dtype == np.float32 and xp.r_[x, np.float64(2.0)].dtype == np.float64
+    for key in (("1,2", [1.0], [2.0]), slice(0, 1, 5j), (np.ones(2), 3)):
+        made = xp.r_[key]
+        assert isinstance(made, sd.Tensor) and np.array_equal(made, np.r_[key]) and made.dtype == np.r_[key].dtype
+    assert np.array_equal(xp.c_[x.detach(), [3.0, 4.0]], [[1, 3], [2, 4]])
 
 
 def test_ufuncs_have_their_attributes_and_methods() -> None:
