@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
-from srcdiff.usersource import Source, positions_of, source_of
+from srcdiff.usersource import PerCode, Source, positions_of, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,27 @@ def where(code: CodeType, lasti: int) -> str:
 
 
 def describe(code: CodeType, lasti: int) -> Origin:
-    """All that can be said about the operation that the instruction at offset `lasti` ran."""
-    file, line = location(code, lasti)
-    plain = Origin(file, line, function=code.co_name)
-    try:
-        return _describe(code, lasti, plain)
-    except Exception:  # sources may be anything at all, and a comment is not worth a failure
-        return plain
+    """All that can be said about the operation that the instruction at offset `lasti` ran. Looked up once: loops ask
+    many times.
+    """
+    known = _described(code)
+    found = known.get(lasti)
+    if found is None:
+        file, line = location(code, lasti)
+        plain = Origin(file, line, function=code.co_name)
+        try:
+            found = _describe(code, lasti, plain)
+        except Exception:  # sources may be anything at all, and a comment is not worth a failure
+            found = plain
+        known[lasti] = found
+    return found
+
+
+def _nothing(code: CodeType) -> dict[int, Origin]:
+    return {}
+
+
+_described = PerCode(_nothing)
 
 
 def _describe(code: CodeType, lasti: int, plain: Origin) -> Origin:

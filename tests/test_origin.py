@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import argparse
+import ast
+import difflib
+import inspect
 import linecache
 import sys
 import warnings
@@ -11,7 +15,7 @@ from typing import Any
 import pytest
 
 from srcdiff.origin import Origin, describe, location, where
-from srcdiff.usersource import source_of
+from srcdiff.usersource import _joined, _joined_tokens, blocks, source_of
 
 
 class Recorder:
@@ -299,3 +303,42 @@ def test_warnings_about_the_users_source_are_not_repeated() -> None:
     exec(code, {"x": Recorder(seen)})
     assert describe(*seen[0]).target == "z"
     del linecache.cache[name]
+
+
+@pytest.mark.parametrize("module", [argparse, difflib, inspect])
+def test_statements_without_quotes_are_joined_as_their_tokens_are(module: Any) -> None:
+    text = inspect.getsource(module)
+    lines = text.splitlines()
+    compared = 0
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Assign, ast.Return, ast.Expr, ast.Assert)) and node.lineno != node.end_lineno:
+            segment = "\n".join(lines[node.lineno - 1 : node.end_lineno]).strip()
+            if not set("'\"\\") & set(segment):
+                assert _joined(segment) == _joined_tokens(segment)
+                compared += 1
+    assert compared > 2
+    for segment in ("f(  # one\n\n    a,\tb\n)", "x = (\n  [1]\n  + # no\n  y )", "a + {\n1: [\n2 ] }"):
+        assert _joined(segment) == _joined_tokens(segment)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("def f(x):\n    y = x\n    return g(\n        y,\n    )\n\nz = 1\n", 2),
+        ("    def f(x):\n        return x\n    # no code\n    w = 2\n", 2),
+        ("def f(x):\n    return x\n    yield 1\n", 2),
+        ("def f(x):\n    try:\n        return x\n    finally:\n        pass\n", 2),
+        ("def f(x):\n    return (x\n", 0),
+    ],
+)
+def test_blocks_reach_as_far_as_the_code_and_then_to_their_end(text: str, count: int) -> None:
+    complete = text if count else text.rstrip() + ")\n"
+    space: dict[str, Any] = {}
+    exec(compile("if 1:\n" * text.startswith(" ") + complete, "<text>", "exec"), space)
+    code = space["f"].__code__
+    first = code.co_firstlineno - text.startswith(" ")
+    found = list(blocks(text.splitlines(keepends=True), first, code))
+    assert len(found) == count
+    for tree in found:
+        definition = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        assert definition.name == "f" and definition.lineno == first

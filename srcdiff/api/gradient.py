@@ -22,7 +22,7 @@ from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.replay.entry import Enter
-from srcdiff.replay.purity import RefusedError
+from srcdiff.replay.purity import Findings, RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.modes import modes
@@ -307,15 +307,14 @@ class Grad(Transformed):
         """Run a call that was traced once more, watched, and make it an entry if it can be replayed."""
         player = self._player
         name = getattr(self._function, "__name__", "function")
-        vouched = options.replay == "always"
         try:
-            if not vouched:
-                prove(self._function, args, kwargs, signature[2])
+            vouched = options.replay == "always"
+            findings = Findings() if vouched else prove(self._function, args, kwargs, signature[2])
         except RefusedError as reason:
             player.failed(signature, str(reason), True)
             return
         try:
-            watched = watch(self._function, args, kwargs, signature[2], self._name, vouched)
+            watched = watch(self._function, args, kwargs, signature[2], self._name, findings)
             label = name if name.isidentifier() else "function"
             entry = make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
             played = entry.play(args, kwargs)

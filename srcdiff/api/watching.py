@@ -53,13 +53,12 @@ def watch(
     kwargs: dict[str, Any],
     chosen: Sequence[Any],
     names: Any,
-    vouched: bool = False,
+    findings: Findings,
 ) -> Watched:
     """Run a call with a recorder watching; nothing of it is seen outside: arguments are read-only, and arrays read from
-    outside are restored. Raises RefusedError if the function is not proved pure (before anything runs) or does what
-    cannot be replayed. `vouched`: the caller promises that it is pure.
+    outside are restored. The function has been proved pure, with `findings`, or its user vouches for it. Raises
+    RefusedError if it does what cannot be replayed.
     """
-    findings = Findings() if vouched else prove(function, args, kwargs, chosen)
     recorder = Recorder()
     start = next_seq()
     arguments: dict[Any, Argument] = {}

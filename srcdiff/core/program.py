@@ -11,7 +11,7 @@ every edge; dead code cannot exist, because `Program.nodes` walks back from the 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from srcdiff.core.primitive import Operand, Primitive
@@ -110,10 +110,13 @@ class Program:
     name: str
     inputs: tuple[Node, ...]
     outputs: tuple[Node | None, ...]
+    _nodes: list[tuple[Node, ...]] = field(init=False, repr=False, default_factory=list)
 
     def nodes(self) -> tuple[Node, ...]:
         """What the outputs need, operands before users; inputs and literals included."""
-        return reachable(out for out in self.outputs if out is not None)
+        if not self._nodes:
+            self._nodes.append(reachable(out for out in self.outputs if out is not None))
+        return self._nodes[0]
 
     def __str__(self) -> str:
         return format_program(self)

@@ -13,7 +13,6 @@ import __future__
 import ast
 import inspect
 import linecache
-import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any
 import gast
 
 from srcdiff.replay.bytecode import imported_names
+from srcdiff.usersource import blocks, parse
 
 #: the flags of code that `from __future__ import ...` sets
 FUTURE = sum(
@@ -74,39 +74,18 @@ def _candidates(code: CodeType, lines: list[str]) -> Iterator[ast.AST]:
     first = code.co_firstlineno
     if first > len(lines):
         return
-    if code.co_name != "<lambda>":
-        tree = _parsed(lines, first)
-        if tree is not None:
-            yield from (node for node in ast.walk(tree) if _defines(node, code))
-        return
-    start = first  # from the statement in the first column on
-    while start > 1 and (lines[start - 1][:1] in " \t\r\n#)]}" or not lines[start - 1]):
-        start -= 1
-    tree = _parsed(lines, start)
-    found = [] if tree is None else [node for node in ast.walk(tree) if _defines(node, code)]
-    if not found:
+    start = first
+    if code.co_name == "<lambda>":  # from the statement in the first column on
+        while start > 1 and (lines[start - 1][:1] in " \t\r\n#)]}" or not lines[start - 1]):
+            start -= 1
+    for block in blocks(lines, start, code):
+        yield from (node for node in ast.walk(block) if _defines(node, code))
+    if code.co_name == "<lambda>":
         try:
-            found = [node for node in ast.walk(_parse("".join(lines))) if _defines(node, code)]
+            whole = parse("".join(lines))
         except (SyntaxError, ValueError):
             return
-    yield from found
-
-
-def _parsed(lines: list[str], first: int) -> ast.AST | None:
-    """The block that begins on line `first`, with the line numbers of the file."""
-    try:
-        block = "".join(inspect.getblock(lines[first - 1 :]))
-        if block[:1] in (" ", "\t"):
-            return ast.increment_lineno(_parse("if 1:\n" + block), first - 2)
-        return ast.increment_lineno(_parse(block), first - 1)
-    except (SyntaxError, ValueError, IndexError, tokenize.TokenError):
-        return None
-
-
-def _parse(text: str) -> ast.Module:
-    with warnings.catch_warnings():  # the user has seen those of their source already
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+        yield from (node for node in ast.walk(whole) if _defines(node, code))
 
 
 def _defines(node: ast.AST, code: CodeType) -> bool:

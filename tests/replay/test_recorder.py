@@ -13,13 +13,13 @@ import pytest
 import srcdiff as sd
 from srcdiff.api.watching import watch
 from srcdiff.replay.allowed import ATTRIBUTES
-from srcdiff.replay.purity import RefusedError
+from srcdiff.replay.purity import Findings, RefusedError
 from srcdiff.tape.modes import modes
 
 
 def recorded(function: Callable[..., Any], *args: Any) -> Any:
     """Watch a call, with the first argument differentiated."""
-    return watch(function, args, {}, [0], lambda key: f"a{key}", vouched=True)
+    return watch(function, args, {}, [0], lambda key: f"a{key}", Findings())
 
 
 WAYS: dict[str, Callable[[Any], Any]] = {
