@@ -4,6 +4,8 @@ the products is made.
     sum(x * y, axis)                   einsum
     sum(x * y, axis), y without axis   sum(x, axis) * y
     sum(u[..., None] * v * w, axis)    the small factor is taken last: einsum(u, v * w)
+    sum((u * v)**2, axis), u without   einsum(u * u, v * v), in float64 alone: a square of float32 may leave its range
+    some other axis
 
 Guarantees: sums of floats only, of at least `LEAST` products which serve nothing but such sums; the products
 are those of the program before, in another order, and so are the sums.
@@ -94,7 +96,8 @@ def _only_summed(node: Node, users: Sequence[Node], outputs: set[Node], inner: d
     if not _is_product(node) or node in outputs or node.dtype.char not in "fd" or node.aval.size < LEAST_DOT:
         return False
     return bool(users) and all(
-        _is_sum(user) or (inner[user] and user.shape == node.shape and not _is_square(user)) for user in users
+        _is_sum(user) or (inner[user] and user.shape == node.shape and (not _is_square(user) or node.dtype.char == "d"))
+        for user in users
     )
 
 
@@ -113,7 +116,9 @@ class _Factors:
     @property
     def fits(self) -> bool:
         """Whether one contraction does it."""
-        return bool(self.full) and len(self.small) <= 1 and len(self.full) + len(self.small) + len(self.outside) > 1
+        parts = len(self.full) + len(self.small) + len(self.outside)
+        one = len(self.small) <= 1 or (len({x.shape for x in self.small}) == 1 and self.small[0].dtype.char == "d")
+        return bool(self.full) and one and parts > 1
 
 
 def _factors_of_sum(node: Node, inner: dict[Node, bool]) -> _Factors | None:
@@ -145,7 +150,8 @@ def _collect(x: Node, shape: tuple[int, ...], inner: dict[Node, bool], found: _F
         found.value = -found.value
         _collect(x.operands[0], shape, inner, found)
     elif _is_square(x):
-        found.full += [x.operands[0]] * 2
+        _collect(x.operands[0], shape, inner, found)
+        _collect(x.operands[0], shape, inner, found)
     else:
         for operand in x.operands:
             _collect(operand, shape, inner, found)
@@ -159,6 +165,8 @@ def _contracted(node: Node, factors: _Factors, new: dict[Node, Node]) -> Node | 
     summed = _summed_axes(node)
     kept = tuple(k for k in range(product.ndim) if k not in summed)
     full, small = [new[x] for x in factors.full], [new[x] for x in factors.small]
+    while len(small) > 1:
+        small = [mul(small[0], small[1]), *small[2:]]
     last = 1 if small else 2
     while len(full) > last:
         full = [mul(full[0], full[1]), *full[2:]]

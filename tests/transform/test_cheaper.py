@@ -114,8 +114,16 @@ def test_sums_of_products_are_contractions(k: int) -> None:
 def test_a_product_that_is_needed_is_summed_as_it_is() -> None:
     assert "einsum" not in summed(lambda x, y, u, w: (total(g := x * y, 0), g))[1]
     # w stands twice in the square, which the sum needs as it is: so it is made, and serves both
-    text = summed(lambda x, y, u, w: (total((g := x * w) * g, 2), total(g * column(u), 0)))[1]
+    text = summed(lambda x, y, u, w: (total((g := x * w) * g, 2), total(g * column(u), 0)), f32)[1]
     assert text.count("mul") - text.count("mul,") == 1
+
+
+def test_squares_of_products_are_products_of_squares_where_those_have_room() -> None:
+    def make(x: Any, y: Any, u: Any, w: Any) -> Any:
+        return total(P["square"](x * w), 2)
+
+    assert summed(make)[1] == "mul(w, w); mul(x, x); einsum(mul, mul_2, spec=bc,abc->ab, optimize=False)"
+    assert summed(make, f32)[1] == "mul(x, w); einsum(mul, mul, spec=abc,abc->ab, optimize=False)"
 
 
 def test_small_sums_are_left_alone() -> None:
