@@ -11,7 +11,7 @@ import math
 from typing import Any, Final
 
 from srcdiff.core.primitive import Primitive
-from srcdiff.ops.elementwise import absolute, greater, isinf, less, sign, where
+from srcdiff.ops.elementwise import absolute, equal, greater, isinf, less, sign, where
 from srcdiff.ops.families import elementwise
 from srcdiff.ops.special import digamma, erf, i0, lgamma, log_ndtr, polygamma, xlogy
 from srcdiff.ops.special_scipy import betaln, i0e, ive, poch, xlog1py
@@ -30,6 +30,12 @@ def _times(t: Any, slope: Any) -> Any:
 def _log(x: Any) -> Any:
     """log x where x is positive, else 0: what it is multiplied with is 0 or infinite there."""
     return log(where(greater(x, 0), x, 1.0))
+
+
+def _shift(slope: Any, density: Any) -> Any:
+    """slope / density: how fast a quantile moves as the distribution function rises. An end of the support stays."""
+    fixed = equal(slope, 0)
+    return slope / where(fixed, 1.0, density)
 
 
 # --------------------------------------------------------------------------------------------- the gamma distribution
@@ -60,12 +66,12 @@ gammaincc = elementwise(
 )  # fmt: skip
 gammaincinv = elementwise(
     "gammaincinv", "a p", "rt.special.gammaincinv(a, p)",
-    [lambda t, out, a, p: _times(-t, gammainc_slope(a, out, n=1) / gamma_density(a, out)),
+    [lambda t, out, a, p: _times(-t, _shift(gammainc_slope(a, out, n=1), gamma_density(a, out))),
      lambda t, out, a, p: _times(t, 1.0 / gamma_density(a, out))],
 )  # fmt: skip
 gammainccinv = elementwise(
     "gammainccinv", "a p", "rt.special.gammainccinv(a, p)",
-    [lambda t, out, a, p: _times(-t, gammainc_slope(a, out, n=1) / gamma_density(a, out)),
+    [lambda t, out, a, p: _times(-t, _shift(gammainc_slope(a, out, n=1), gamma_density(a, out))),
      lambda t, out, a, p: _times(-t, 1.0 / gamma_density(a, out))],
 )  # fmt: skip
 
@@ -102,14 +108,14 @@ betaincc = elementwise(
 )  # fmt: skip
 betaincinv = elementwise(
     "betaincinv", "a b p", "rt.special.betaincinv(a, b, p)",
-    [lambda t, out, a, b, p: _times(-t, betainc_slope(a, b, out, m=1, n=0) / beta_density(a, b, out)),
-     lambda t, out, a, b, p: _times(-t, betainc_slope(a, b, out, m=0, n=1) / beta_density(a, b, out)),
+    [lambda t, out, a, b, p: _times(-t, _shift(betainc_slope(a, b, out, m=1, n=0), beta_density(a, b, out))),
+     lambda t, out, a, b, p: _times(-t, _shift(betainc_slope(a, b, out, m=0, n=1), beta_density(a, b, out))),
      lambda t, out, a, b, p: _times(t, 1.0 / beta_density(a, b, out))],
 )  # fmt: skip
 betainccinv = elementwise(
     "betainccinv", "a b p", "rt.special.betainccinv(a, b, p)",
-    [lambda t, out, a, b, p: _times(-t, betainc_slope(a, b, out, m=1, n=0) / beta_density(a, b, out)),
-     lambda t, out, a, b, p: _times(-t, betainc_slope(a, b, out, m=0, n=1) / beta_density(a, b, out)),
+    [lambda t, out, a, b, p: _times(-t, _shift(betainc_slope(a, b, out, m=1, n=0), beta_density(a, b, out))),
+     lambda t, out, a, b, p: _times(-t, _shift(betainc_slope(a, b, out, m=0, n=1), beta_density(a, b, out))),
      lambda t, out, a, b, p: _times(-t, 1.0 / beta_density(a, b, out))],
 )  # fmt: skip
 
