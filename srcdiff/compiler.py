@@ -254,16 +254,9 @@ def is_closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
     return all(node.site.prim is not None or id(node) in known for node in nodes)
 
 
-_SINGULAR = frozenset(
-    {"div", "pow", "log", "log2", "log10", "log1p", "sqrt", "reciprocal", "arccos", "arcsin", "arctanh"}
-)
-
-
 def may_warn(program: Program) -> bool:
     """Whether an operation may divide by zero or leave its domain; a division by a number in the code does not."""
     return any(
-        node.prim is not None
-        and node.prim.name in _SINGULAR
-        and not (node.prim.name == "div" and node.operands[1].literal)
+        node.prim is not None and node.prim.singular and not (node.prim.name == "div" and node.operands[1].literal)
         for node in program.nodes()
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import AutogradError, NotDifferentiableError
-from srcdiff.ops.structural import fit
+from srcdiff.ops.pull import pull
 from srcdiff.origin import where
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
@@ -75,16 +75,14 @@ def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any]) ->
         if edge is None or not site.needs[k]:
             results.append(None)
             continue
-        rule = prim.rule(k)
-        if rule is None:
+        if prim.rule(k) is None:
             place = site.place()
             raise NotDifferentiableError(
                 f"{prim.name} has no derivative with respect to {prim.operand_name(k)}"
                 + (f": {prim.reason}" if prim.reason else "")
                 + (f", recorded at {where(*place)}" if place else "")
             )
-        made = rule(ct, out, *operands, **site.params)
-        results.append(None if made is None else fit(made, site.avals[k]))
+        results.append(pull(prim, k, ct, out, operands, site.params, site.avals[k]))
     return results
 
 

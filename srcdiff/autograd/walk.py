@@ -18,6 +18,8 @@ from srcdiff.config import config
 from srcdiff.errors import AutogradError
 from srcdiff.onestep import COMPILE_AFTER, step_of
 from srcdiff.ops.elementwise import div
+from srcdiff.ops.pull import keeps_zeros
+from srcdiff.ops.zeros import Partial, landed
 from srcdiff.tape.lower import collect, edge_node, leading_to
 from srcdiff.tape.modes import Run, modes
 from srcdiff.tape.node import FREED_MESSAGE, AccumulateGrad, Edge, GradNode, MarkedSite
@@ -76,14 +78,16 @@ def _walk(
             ct = pending.pop(key)
             site = node.site
             if type(site) is MarkedSite:
-                ct = before_node(node, ct, create_graph)
+                seen = _landed(ct)
+                made = before_node(node, seen, create_graph)
+                ct = ct if made is seen and type(ct) is Partial else made
             if key in capturing:
                 for which in targets:
                     if which[0] == key:
-                        captured[which] = ct.get(which[1]) if type(ct) is dict else ct
+                        captured[which] = landed(ct.get(which[1]) if type(ct) is dict else ct)
             if site.prim is None and node.apply is None:
                 if wanted is None and type(node) is AccumulateGrad:
-                    arriving.append((node, ct))
+                    arriving.append((node, landed(ct)))
                 continue
             if needed is not None and not _leads_on(node, needed):
                 continue
@@ -100,6 +104,11 @@ def _walk(
     if wanted is None:
         return [], arriving
     return [None if edge is None else captured.get(_key(edge)) for edge in wanted], []
+
+
+def _landed(ct: Any) -> Any:
+    """What arrives at a node, of one output or of several, as arrays or Tensors."""
+    return {k: landed(part) for k, part in ct.items()} if type(ct) is dict else landed(ct)
 
 
 def _key(edge: Edge) -> tuple[int, int]:
@@ -135,20 +144,31 @@ def _run(
             if site.steps > COMPILE_AFTER:
                 step = site.step = step_of(site)
                 site.steps = -1
-        if step is not None and node.saved is not None:
+        if step is not None and node.saved is not None and not _sparse(node, ct):
             try:
-                return zip(site.receivers(node.inputs), step(ct, node.saved), strict=True)
+                return zip(site.receivers(node.inputs), step(landed(ct), node.saved), strict=True)
             except (AttributeError, TypeError):
                 pass  # a saved value is gone or stale: the long way says why
     results = _results(node, ct, create_graph)
     if type(site) is MarkedSite:
-        results = after_node(node, results, ct, create_graph)
+        results = after_node(node, list(map(landed, results)), _landed(ct), create_graph)
     return [(edge, made) for edge, made in zip(node.inputs, results, strict=True) if edge is not None]
+
+
+def _sparse(node: GradNode, ct: Any) -> bool:
+    """Whether structural zeros are to be passed on, which generated steps do not do."""
+    prim = node.site.prim
+    if type(ct) is Partial:
+        return keeps_zeros(prim)
+    if not prim.selects:
+        return False
+    below = (edge_node(edge).site.prim for edge in node.inputs if edge is not None)
+    return any(prim is not None and keeps_zeros(prim) for prim in below)
 
 
 def _results(node: GradNode, ct: Any, create_graph: bool) -> list[Any]:
     if node.apply is not None:
-        results = node.apply(ct, create_graph)
+        results = node.apply(_landed(ct), create_graph)
         if modes.anomaly and modes.anomaly_check_nan:
             check_nan(node, results)
         return results
@@ -158,6 +178,7 @@ def _results(node: GradNode, ct: Any, create_graph: bool) -> list[Any]:
         raise AutogradError(FREED_MESSAGE)
     results = _recorded(node, ct) if create_graph else run_step(node, ct)
     if modes.anomaly and modes.anomaly_check_nan:
+        results = list(map(landed, results))
         check_nan(node, results)
     return results
 

@@ -59,6 +59,10 @@ class Primitive:
     #: (t, out, *operands, **params) -> the tangent of the result along that of the first operand, where `vjps` is not
     #: made of operations that are linear in the cotangent
     push: VjpRule | None = None
+    #: some entries of an operand may have no part in the result: `ops.zeros`
+    selects: bool = False
+    #: the slope is infinite at some finite operand
+    singular: bool = False
     fold: FoldRule | None = None
     doc: str = ""
     #: why there is no derivative, for those without
@@ -94,8 +98,6 @@ class Primitive:
         """Evaluate on arrays; build on nodes; evaluate and record on Tensors."""
         for operand in operands:
             if isinstance(operand, Operand):
-                if operand._priority == 2:
-                    return operand._bind(self, operands, params)
                 best = operand
                 for other in operands:
                     if isinstance(other, Operand) and other._priority > best._priority:

@@ -17,13 +17,6 @@ from typing import Any, Protocol
 from srcdiff.core.primitive import Operand, Primitive
 
 
-class Maker(Protocol):
-    """What makes the nodes of a program: `srcdiff.core.builder.Builder`."""
-
-    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
-        """The node for `prim(*operands, **params)`."""
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Source:
     """Where a value comes from in the user's program; all of it may be unknown. `site` is the tape's entry for it."""
@@ -39,6 +32,15 @@ class Source:
 
 
 NOWHERE = Source()
+
+
+class Maker(Protocol):
+    """What makes the nodes of a program: `srcdiff.core.builder.Builder`."""
+
+    source: Source
+
+    def emit(self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
+        """The node for `prim(*operands, **params)`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

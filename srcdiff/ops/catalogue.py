@@ -17,8 +17,10 @@ from srcdiff.ops import (  # noqa: F401
     linalg,
     loops,
     losses,
+    masks,
     matrix_functions,
     neural,
+    pull,
     reductions,
     selection,
     shaping,
@@ -27,4 +29,5 @@ from srcdiff.ops import (  # noqa: F401
     structural,
     torchlike,
     transcendental,
+    zeros,
 )

@@ -19,7 +19,11 @@ add = elementwise("add", "x y", "x + y", along=[lambda t, out, x, y: t, lambda t
 sub = elementwise("sub", "x y", "x - y", along=[lambda t, out, x, y: t, lambda t, out, x, y: -t])
 mul = elementwise("mul", "x y", "x * y", along=[lambda t, out, x, y: t * conj(y), lambda t, out, x, y: conj(x) * t])
 div = elementwise(
-    "div", "x y", "x / y", along=[lambda t, out, x, y: t / conj(y), lambda t, out, x, y: -t * conj((x / y) / y)]
+    "div",
+    "x y",
+    "x / y",
+    along=[lambda t, out, x, y: t / conj(y), lambda t, out, x, y: -t * conj((x / y) / y)],
+    singular=True,
 )
 conjugate: Primitive = elementwise(
     "conjugate", "x", "np.conj(x)", along=[lambda t, out, x: conj(t)], label="Conj",
@@ -63,7 +67,7 @@ copysign = elementwise(
 )  # fmt: skip
 heaviside = elementwise(
     "heaviside", "x y", "np.heaviside(x, y)",
-    along=[lambda t, out, x, y: None, lambda t, out, x, y: where(equal(x, 0), t, 0.0)],
+    along=[lambda t, out, x, y: None, lambda t, out, x, y: where(equal(x, 0), t, 0.0)], selects=True,
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------- rounding and parts of a number
@@ -116,5 +120,5 @@ lcm = nondiff("lcm", "x y", "np.lcm(x, y)")
 
 where: Primitive = elementwise(
     "where", "c x y", "np.where(c, x, y)",
-    along=[None, lambda t, out, c, x, y: where(c, t, 0.0), lambda t, out, c, x, y: where(c, 0.0, t)],
+    along=[None, lambda t, out, c, x, y: where(c, t, 0.0), lambda t, out, c, x, y: where(c, 0.0, t)], selects=True,
 )  # fmt: skip

@@ -49,7 +49,7 @@ def _winners(ct: Any, shape: Shape, args: tuple[Any, ...], index: Index) -> Any:
 getitem: Primitive = linear(
     "getitem", "x *args", "x[index(*args)]",
     lambda ct, out, x, *args, index: scatter(ct, *args, index=index, shape=x.shape, unique=index.unique),
-    infer=_selected, params="index", saves=[_ARGS], view=True, label_of=_label,
+    infer=_selected, params="index", saves=[_ARGS], view=True, label_of=_label, selects=True,
 )  # fmt: skip
 scatter: Primitive = linear(
     "scatter", "x *args", "rt.scatter(x, np.s_[index(*args)], shape, unique)",
@@ -64,7 +64,7 @@ index_set: Primitive = primitive(
         lambda ct, out, x, v, *args, index: _winners(ct, x.shape, args, index),
     ],
     infer=lambda x, v, *args, index: aval(x.shape, x.dtype), params="index", saves=[_ARGS_2, _ARGS_2], label="IndexPut",
-    linear="all",
+    linear="all", selects=True,
 )  # fmt: skip
 index_add: Primitive = primitive(
     "index_add", "x v *args", "rt.index_add(x, np.s_[index(*args)], v, unique)",
@@ -95,7 +95,7 @@ def _along(x: Aval, indices: Aval, *, axis: int) -> Aval:
 take_along_axis: Primitive = linear(
     "take_along_axis", "x indices", "np.take_along_axis(x, indices, axis)",
     lambda ct, out, x, indices, *, axis: scatter_along_axis(ct, indices, axis=axis, shape=x.shape),
-    infer=_along, params="axis", label="Gather", saves=["indices"],
+    infer=_along, params="axis", label="Gather", saves=["indices"], selects=True,
 )  # fmt: skip
 scatter_along_axis: Primitive = linear(
     "scatter_along_axis", "x indices", "rt.scatter_along_axis(x, indices, axis, shape)",
@@ -113,7 +113,7 @@ set_along_axis: Primitive = primitive(
         ),
     ],
     infer=lambda x, indices, v, *, axis: aval(x.shape, x.dtype), params="axis", label="Scatter",
-    saves=["indices", "", "indices"], linear="all",
+    saves=["indices", "", "indices"], linear="all", selects=True,
 )  # fmt: skip
 last_along_axis: Primitive = nondiff(
     "last_along_axis", "indices", "rt.last_along_axis(indices, axis, shape)",

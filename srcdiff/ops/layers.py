@@ -64,7 +64,7 @@ embedding: Primitive = linear(
     "embedding", "w index", "w[index]",
     lambda ct, out, w, index, *, padding: embedding_adjoint(ct, index, rows=w.shape[0], padding=padding),
     infer=lambda w, index, *, padding: aval((*index.shape, *w.shape[1:]), w.dtype), params="padding", saves="index",
-    fast="rt.embedding(w, index)", linear="",
+    fast="rt.embedding(w, index)", linear="", selects=True,
 )  # fmt: skip
 embedding_adjoint: Primitive = linear(
     "embedding_adjoint", "ct index", "rt.embedding_adjoint(ct, index, rows, padding)",
@@ -124,6 +124,7 @@ def _inside(x: Any, bound: float) -> Any:
 hardsigmoid = elementwise(
     "hardsigmoid", "x", "np.clip(x + 3.0, 0.0, 6.0) / 6.0",
     along=[lambda t, out, x: where(_inside(x, 3.0), t / 6.0, 0.0)], fast="rt.clip(x + 3.0, 0.0, 6.0) / 6.0",
+    selects=True,
 )  # fmt: skip
 hardswish = elementwise(
     "hardswish", "x", "x * np.clip(x + 3.0, 0.0, 6.0) / 6.0",
@@ -132,16 +133,16 @@ hardswish = elementwise(
 )  # fmt: skip
 softshrink = elementwise(
     "softshrink", "x", "x - np.clip(x, -bound, bound)",
-    along=[lambda t, out, x, *, bound: where(less_equal(absolute(x), bound), 0.0, t)], params="bound",
+    along=[lambda t, out, x, *, bound: where(less_equal(absolute(x), bound), 0.0, t)], params="bound", selects=True,
     fast="x - rt.clip(x, -bound, bound)",
 )  # fmt: skip
 hardshrink = elementwise(
     "hardshrink", "x", "np.where(np.abs(x) <= bound, 0.0, x)",
-    along=[lambda t, out, x, *, bound: where(less_equal(absolute(x), bound), 0.0, t)], params="bound",
+    along=[lambda t, out, x, *, bound: where(less_equal(absolute(x), bound), 0.0, t)], params="bound", selects=True,
 )  # fmt: skip
 threshold = elementwise(
     "threshold", "x", "np.where(x > level, x, value)",
-    along=[lambda t, out, x, *, level, value: where(greater(x, level), t, 0.0)], params="level value",
+    along=[lambda t, out, x, *, level, value: where(greater(x, level), t, 0.0)], params="level value", selects=True,
 )  # fmt: skip
 prelu = elementwise(
     "prelu", "x w", "np.where(x > 0, x, w * x)",

@@ -152,7 +152,8 @@ def _per_target(ct: Any, x: Any, target: Any, weight: Any, axis: int, ignored: i
 
 def _nll_x(ct: Any, out: Any, x: Any, target: Any, weight: Any, *, axis: int, ignored: int, reduction: str) -> Any:
     each = _per_target(ct, x, target, weight, axis, ignored, reduction)
-    return -each * one_hot(target, classes=x.shape[axis], axis=axis, dtype=x.dtype)
+    hot = one_hot(target, classes=x.shape[axis], axis=axis, dtype=x.dtype)
+    return where(not_equal(hot, 0), -each, 0.0)  # no product: to the others nothing goes, rather than a zero
 
 
 def _cross_entropy_x(
@@ -173,7 +174,7 @@ def _cross_entropy_x(
 #: x are logarithms of probabilities
 nll_loss = primitive(
     "nll_loss", "x target weight", "rt.nll_loss(x, target, weight, axis, ignored, reduction)", [_nll_x, None, None],
-    infer=_nll_aval, params="axis ignored reduction", saves=["target weight", "", ""],
+    infer=_nll_aval, params="axis ignored reduction", saves=["target weight", "", ""], selects=True,
 )  # fmt: skip
 #: x are any numbers; the outputs are the loss, and the logarithms of softmax(x), which backward needs
 cross_entropy = primitive(

@@ -14,7 +14,9 @@ from srcdiff.ops.transcendental import exp, sigmoid, tanh
 
 # --------------------------------------------------------------------------------------------------------- piecewise
 
-relu = elementwise("relu", "x", "np.maximum(x, 0)", along=[lambda t, out, x: where(greater(out, 0), t, 0.0)])
+relu = elementwise(
+    "relu", "x", "np.maximum(x, 0)", along=[lambda t, out, x: where(greater(out, 0), t, 0.0)], selects=True
+)
 leaky_relu = elementwise(
     "leaky_relu", "x", "rt.leaky_relu(x, slope)",
     along=[lambda t, out, x, *, slope: where(greater(x, 0), t, t * slope)], params="slope",
@@ -23,7 +25,7 @@ leaky_relu = elementwise(
 hardtanh = elementwise(
     "hardtanh", "x", "np.clip(x, low, high)",
     along=[lambda t, out, x, *, low, high: where(logical_and(greater(x, low), less(x, high)), t, 0.0)],
-    params="low high", fast="rt.clip(x, low, high)",
+    params="low high", fast="rt.clip(x, low, high)", selects=True,
 )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ mean = linear(
 nansum = primitive(
     "nansum", "x", "np.nansum(x, axis=axis, keepdims=keepdims)",
     [lambda ct, out, x, *, axis, keepdims: where(isnan(x), 0.0, expand(ct, x.shape, axis, keepdims))],
-    infer=infer_reduction("nansum"), params="axis keepdims",
+    infer=infer_reduction("nansum"), params="axis keepdims", selects=True,
 )  # fmt: skip
 
 
@@ -119,12 +119,12 @@ def _extreme_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
 max_ = primitive(
     "max", "x", "np.max(x, axis=axis, keepdims=keepdims)", [_extreme_x], infer=infer_reduction("max"),
     params="axis keepdims", fast="np.maximum.reduce(x, axis=axis, keepdims=keepdims)",
-    label_of=lambda params: "=MaxBackward1" if params["axis"] is None else "Amax",
+    label_of=lambda params: "=MaxBackward1" if params["axis"] is None else "Amax", selects=True,
 )  # fmt: skip
 min_ = primitive(
     "min", "x", "np.min(x, axis=axis, keepdims=keepdims)", [_extreme_x], infer=infer_reduction("min"),
     params="axis keepdims", fast="np.minimum.reduce(x, axis=axis, keepdims=keepdims)",
-    label_of=lambda params: "=MinBackward1" if params["axis"] is None else "Amin",
+    label_of=lambda params: "=MinBackward1" if params["axis"] is None else "Amin", selects=True,
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------- logsumexp

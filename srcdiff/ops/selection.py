@@ -35,14 +35,14 @@ maximum = elementwise(
     along=[
         lambda t, out, x, y: _to_first(t, less(x, y), equal(x, y)),
         lambda t, out, x, y: _to_first(t, greater(x, y), equal(x, y)),
-    ],
+    ], selects=True,
 )  # fmt: skip
 minimum = elementwise(
     "minimum", "x y", "np.minimum(x, y)",
     along=[
         lambda t, out, x, y: _to_first(t, greater(x, y), equal(x, y)),
         lambda t, out, x, y: _to_first(t, less(x, y), equal(x, y)),
-    ],
+    ], selects=True,
 )  # fmt: skip
 # fmax and fmin pass NaN over; of two that tie the first is taken, as in PyTorch
 fmax = elementwise(
@@ -50,14 +50,14 @@ fmax = elementwise(
     along=[
         lambda t, out, x, y: where(logical_or(greater_equal(x, y), isnan(y)), t, 0.0),
         lambda t, out, x, y: where(logical_or(greater_equal(x, y), isnan(y)), 0.0, t),
-    ],
+    ], selects=True,
 )  # fmt: skip
 fmin = elementwise(
     "fmin", "x y", "np.fmin(x, y)",
     along=[
         lambda t, out, x, y: where(logical_or(less_equal(x, y), isnan(y)), t, 0.0),
         lambda t, out, x, y: where(logical_or(less_equal(x, y), isnan(y)), 0.0, t),
-    ],
+    ], selects=True,
 )  # fmt: skip
 
 # At a bound the value still is x; where the bounds cross, the upper one is the result.
@@ -68,11 +68,12 @@ clip = elementwise(
         lambda t, out, x, low, high: where(logical_and(less(x, low), less(low, high)), t, 0.0),
         lambda t, out, x, low, high: where(logical_or(greater(x, high), less_equal(high, low)), t, 0.0),
     ],
-    fast="rt.clip(x, low, high)", label="Clamp",
+    fast="rt.clip(x, low, high)", label="Clamp", selects=True,
 )  # fmt: skip
 nan_to_num = elementwise(
     "nan_to_num", "x", "np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)",
     along=[lambda t, out, x, *, nan, posinf, neginf: where(isfinite(x), t, 0.0)], params="nan posinf neginf",
+    selects=True,
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------- order

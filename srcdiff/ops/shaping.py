@@ -157,6 +157,7 @@ diagonal: Primitive = linear(
     "diagonal", "x", "np.diagonal(x, offset, axis1, axis2)",
     lambda ct, out, x, *, offset, axis1, axis2: on_diagonal(ct, x.shape, offset, axis1, axis2),
     infer=lambda x, **params: aval(_diagonal_shape(x.shape, **params), x.dtype), params="offset axis1 axis2", view=True,
+    selects=True,
 )  # fmt: skip
 #: the square matrix with the vector x on its k-th diagonal
 diag: Primitive = linear(
@@ -175,10 +176,14 @@ trace: Primitive = linear(
         x.shape, offset, axis1, axis2,
     ),
     infer=lambda x, **params: aval(_diagonal_shape(x.shape, **params)[:-1], np.trace(np.ones((1, 1), x.dtype)).dtype),
-    params="offset axis1 axis2",
+    params="offset axis1 axis2", selects=True,
 )  # fmt: skip
-tril: Primitive = linear("tril", "x", "np.tril(x, k)", lambda ct, out, x, *, k: tril(ct, k=k), infer=_same, params="k")
-triu: Primitive = linear("triu", "x", "np.triu(x, k)", lambda ct, out, x, *, k: triu(ct, k=k), infer=_same, params="k")
+tril: Primitive = linear(
+    "tril", "x", "np.tril(x, k)", lambda ct, out, x, *, k: tril(ct, k=k), infer=_same, params="k", selects=True
+)
+triu: Primitive = linear(
+    "triu", "x", "np.triu(x, k)", lambda ct, out, x, *, k: triu(ct, k=k), infer=_same, params="k", selects=True
+)
 
 # ------------------------------------------------------------------------------------------------------------- windows
 
@@ -295,11 +300,11 @@ def _stack_parts(ct: Any, out: Any, x: Any, *, axis: int) -> Any:
 
 split: Primitive = linear(
     "split", "x", "tuple(np.split(x, sections, axis))", _join_parts, infer=_split_parts, params="sections axis",
-    multi=True, view=True, saves="",
+    multi=True, view=True, saves="", selects=True,
 )  # fmt: skip
 unbind: Primitive = linear(
     "unbind", "x", "rt.unbind(x, axis)", _stack_parts, infer=_unbound, params="axis", multi=True, view=True,
-    saves="",
+    saves="", selects=True,
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------- filling

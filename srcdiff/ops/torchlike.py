@@ -131,13 +131,13 @@ def _unpick(ct: Any, out: Any, x: Any, indices: Any, *, axis: int, label: str) -
 picked: Primitive = linear(
     "picked", "x indices", "np.take_along_axis(x, indices, axis)", _unpick, infer=_picked_aval, params="axis label",
     saves=["indices"], label_of=lambda params: str(params["label"]),
-    fold=_becomes(lambda x, indices, *, axis, label: take_along_axis(x, indices, axis=axis)),
+    fold=_becomes(lambda x, indices, *, axis, label: take_along_axis(x, indices, axis=axis)), selects=True,
 )  # fmt: skip
 #: the same where indices lack the axis
 picked_one: Primitive = linear(
     "picked_one", "x indices",
     "np.squeeze(np.take_along_axis(x, np.expand_dims(indices, axis), axis), axis)", _unpick, infer=_picked_aval,
-    params="axis label", saves=["indices"], label_of=lambda params: str(params["label"]),
+    params="axis label", saves=["indices"], label_of=lambda params: str(params["label"]), selects=True,
 )  # fmt: skip
 
 # --------------------------------------------------------------------------------------------- selecting and replacing
@@ -156,7 +156,7 @@ index_select: Primitive = linear(
     "index_select", "x index", "np.take(x, index, axis)",
     lambda ct, out, x, index, *, axis: scatter(ct, index, index=at_axis(axis), shape=x.shape, unique=False),
     infer=_index_selected, params="axis", saves=["index"],
-    fold=_becomes(lambda x, index, *, axis: getitem(x, index, index=at_axis(axis))),
+    fold=_becomes(lambda x, index, *, axis: getitem(x, index, index=at_axis(axis))), selects=True,
 )  # fmt: skip
 masked_fill: Primitive = elementwise(
     "masked_fill", "x mask value", "np.where(mask, value, x)",
@@ -165,7 +165,7 @@ masked_fill: Primitive = elementwise(
         None,
         lambda t, out, x, mask, value: where(mask, t, 0.0),
     ],
-    fold=_becomes(lambda x, mask, value: where(mask, value, x)),
+    fold=_becomes(lambda x, mask, value: where(mask, value, x)), selects=True,
 )  # fmt: skip
 
 

@@ -46,16 +46,20 @@ def _along_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
     return t * conj(out * where(zero, 0.0, log(where(zero, 1.0, x))))
 
 
-pow = elementwise("pow", "x y", "x ** y", along=[_along_base, _along_exponent], saves=["x y", "x y out"])
+pow = elementwise("pow", "x y", "x ** y", along=[_along_base, _along_exponent], saves=["x y", "x y out"], singular=True)
 float_power = elementwise(
     "float_power", "x y", "np.float_power(x, y)", along=[_along_base, _along_exponent], saves=["x y", "x y out"],
-    label="Pow",
+    label="Pow", singular=True,
 )  # fmt: skip
 square = elementwise("square", "x", "np.square(x)", along=[lambda t, out, x: t * (2.0 * conj(x))], label="Pow")
-reciprocal = elementwise("reciprocal", "x", "np.reciprocal(x)", along=[lambda t, out, x: -t * conj(out * out)])
-sqrt = elementwise("sqrt", "x", "np.sqrt(x)", along=[lambda t, out, x: t / (2.0 * conj(out))])
-rsqrt = elementwise("rsqrt", "x", "1.0 / np.sqrt(x)", along=[lambda t, out, x: -0.5 * t * conj(out * out * out)])
-cbrt = elementwise("cbrt", "x", "np.cbrt(x)", along=[lambda t, out, x: t / (3.0 * (out * out))])
+reciprocal = elementwise(
+    "reciprocal", "x", "np.reciprocal(x)", along=[lambda t, out, x: -t * conj(out * out)], singular=True
+)
+sqrt = elementwise("sqrt", "x", "np.sqrt(x)", along=[lambda t, out, x: t / (2.0 * conj(out))], singular=True)
+rsqrt = elementwise(
+    "rsqrt", "x", "1.0 / np.sqrt(x)", along=[lambda t, out, x: -0.5 * t * conj(out * out * out)], singular=True
+)
+cbrt = elementwise("cbrt", "x", "np.cbrt(x)", along=[lambda t, out, x: t / (3.0 * (out * out))], singular=True)
 
 
 def _along_hypot(t: Any, out: Any, x: Any) -> Any:
@@ -73,10 +77,12 @@ hypot = elementwise(
 exp = elementwise("exp", "x", "np.exp(x)", along=[lambda t, out, x: t * conj(out)])
 exp2 = elementwise("exp2", "x", "np.exp2(x)", along=[lambda t, out, x: t * conj(out * _LN2)])
 expm1 = elementwise("expm1", "x", "np.expm1(x)", along=[lambda t, out, x: t * conj(out + 1.0)])
-log = elementwise("log", "x", "np.log(x)", along=[lambda t, out, x: t / conj(x)])
-log2 = elementwise("log2", "x", "np.log2(x)", along=[lambda t, out, x: t / conj(x * _LN2)])
-log10 = elementwise("log10", "x", "np.log10(x)", along=[lambda t, out, x: t / conj(x * _LN10)])
-log1p = elementwise("log1p", "x", "np.log1p(x)", along=[lambda t, out, x: t / conj(x + 1.0)], label="Log1P")
+log = elementwise("log", "x", "np.log(x)", along=[lambda t, out, x: t / conj(x)], singular=True)
+log2 = elementwise("log2", "x", "np.log2(x)", along=[lambda t, out, x: t / conj(x * _LN2)], singular=True)
+log10 = elementwise("log10", "x", "np.log10(x)", along=[lambda t, out, x: t / conj(x * _LN10)], singular=True)
+log1p = elementwise(
+    "log1p", "x", "np.log1p(x)", along=[lambda t, out, x: t / conj(x + 1.0)], label="Log1P", singular=True
+)
 
 
 def _gap(x: Any, y: Any) -> Any:
@@ -102,9 +108,11 @@ sigmoid: Primitive = elementwise("sigmoid", "x", "rt.sigmoid(x)", along=[lambda 
 sin = elementwise("sin", "x", "np.sin(x)", along=[lambda t, out, x: t * conj(cos(x))])
 cos: Primitive = elementwise("cos", "x", "np.cos(x)", along=[lambda t, out, x: t * conj(-sin(x))])
 tan = elementwise("tan", "x", "np.tan(x)", along=[lambda t, out, x: t * conj(1.0 + out * out)])
-arcsin = elementwise("arcsin", "x", "np.arcsin(x)", along=[lambda t, out, x: t / conj(sqrt(1.0 - x * x))], label="Asin")
+arcsin = elementwise(
+    "arcsin", "x", "np.arcsin(x)", along=[lambda t, out, x: t / conj(sqrt(1.0 - x * x))], label="Asin", singular=True
+)
 arccos = elementwise(
-    "arccos", "x", "np.arccos(x)", along=[lambda t, out, x: -t / conj(sqrt(1.0 - x * x))], label="Acos"
+    "arccos", "x", "np.arccos(x)", along=[lambda t, out, x: -t / conj(sqrt(1.0 - x * x))], label="Acos", singular=True
 )
 arctan = elementwise("arctan", "x", "np.arctan(x)", along=[lambda t, out, x: t / conj(1.0 + x * x)], label="Atan")
 arctan2 = elementwise(
@@ -132,6 +140,13 @@ arcsinh = elementwise(
 )
 # sqrt(x - 1) * sqrt(x + 1), not sqrt(x * x - 1): the right branch for complex x
 arccosh = elementwise(
-    "arccosh", "x", "np.arccosh(x)", along=[lambda t, out, x: t / conj(sqrt(x - 1.0) * sqrt(x + 1.0))], label="Acosh"
+    "arccosh",
+    "x",
+    "np.arccosh(x)",
+    along=[lambda t, out, x: t / conj(sqrt(x - 1.0) * sqrt(x + 1.0))],
+    label="Acosh",
+    singular=True,
 )
-arctanh = elementwise("arctanh", "x", "np.arctanh(x)", along=[lambda t, out, x: t / conj(1.0 - x * x)], label="Atanh")
+arctanh = elementwise(
+    "arctanh", "x", "np.arctanh(x)", along=[lambda t, out, x: t / conj(1.0 - x * x)], label="Atanh", singular=True
+)

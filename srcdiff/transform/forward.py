@@ -20,13 +20,15 @@ from srcdiff.core.builder import Builder, item, rename, suggest
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import NOWHERE, Node, Program
 from srcdiff.errors import NotDifferentiableError
+from srcdiff.ops.pull import pull
 from srcdiff.ops.structural import fit
+from srcdiff.ops.zeros import Partial, landed, marked, unmarked
 from srcdiff.transform.names import described
 from srcdiff.transform.reverse import active_nodes, reverse
 from srcdiff.transform.values import Derived, Values
 
 #: of each output of an operation; None: zero
-Parts = tuple[Node | None, ...]
+Parts = tuple[Any, ...]
 
 
 def forward(
@@ -52,14 +54,14 @@ def forward(
         if any(part is not None for part in made):
             tangents[node] = tuple(map(_named, _outputs(node), made))
     builder.source = NOWHERE
-    outputs = [None if out is None else _of(tangents, out) for out in primal.outputs]
+    outputs = [None if out is None else landed(_of(tangents, out)) for out in primal.outputs]
     for k, tangent in enumerate(outputs):
         if tangent is not None:
             rename(tangent, "t_out" if len(outputs) == 1 else f"t_out{k}")
     return values.closed(name or f"{primal.name}_tangent", seeds, outputs, available)
 
 
-def _of(tangents: Mapping[Node, Parts], node: Node) -> Node | None:
+def _of(tangents: Mapping[Node, Parts], node: Node) -> Any:
     """The tangent of a value that is one array."""
     found = tangents.get(node)
     return None if found is None or isinstance(node.aval, tuple) else found[0]
@@ -69,16 +71,19 @@ def _outputs(node: Node) -> tuple[Node, ...]:
     return tuple(item(node, k) for k in range(len(node.aval))) if isinstance(node.aval, tuple) else (node,)
 
 
-def _named(value: Node, tangent: Node | None) -> Node | None:
+def _named(value: Node, tangent: Any) -> Any:
     """The tangent, named after its value."""
     if tangent is None:
         return None
+    if type(tangent) is Partial:
+        tangent.name = tangent.name or (lambda node: _named(value, node))
+        return tangent
     if value.name:
         return rename(tangent, f"t_{value.name}")
     return suggest(tangent, f"t_{described(value) or 'x'}")
 
 
-def _pushed(values: Values, node: Node, moving: Mapping[int, Node]) -> Parts:
+def _pushed(values: Values, node: Node, moving: Mapping[int, Any]) -> Parts:
     """The tangents of an operation's outputs from those of its operands."""
     prim = node.prim
     assert prim is not None
@@ -99,31 +104,37 @@ def _pushed(values: Values, node: Node, moving: Mapping[int, Node]) -> Parts:
 def _fitted(made: Any, outputs: Sequence[Node], values: Values) -> Parts:
     parts = made if type(made) is tuple else [item(made, k) for k in range(len(outputs))] if _several(made) else [made]
     return tuple(
-        None if part is None else values.builder.lift(fit(part, out.aval))
-        for part, out in zip(parts, outputs, strict=True)
+        None if part is None else _lifted(values, fit(part, out.aval)) for part, out in zip(parts, outputs, strict=True)
     )
+
+
+def _lifted(values: Values, tangent: Any) -> Any:
+    tangent = unmarked(tangent)
+    return tangent if type(tangent) is Partial else values.builder.lift(tangent)
 
 
 def _several(made: Any) -> bool:
     return isinstance(made, Node) and isinstance(made.aval, tuple)
 
 
-def _replaced(values: Values, node: Node, tangents: Mapping[int, Node]) -> list[Any]:
+def _replaced(values: Values, node: Node, tangents: Mapping[int, Any]) -> list[Any]:
     """The operands with tangents in the place of those that have one."""
-    return [tangents[k] if k in tangents else values[operand] for k, operand in enumerate(node.operands)]
+    return [marked(tangents[k]) if k in tangents else values[operand] for k, operand in enumerate(node.operands)]
 
 
-def _along(values: Values, node: Node, k: int, tangent: Node, outputs: Sequence[Node]) -> Parts:
+def _along(values: Values, node: Node, k: int, tangent: Any, outputs: Sequence[Node]) -> Parts:
     """What the tangent of operand k contributes to each output."""
     prim = node.prim
     assert prim is not None
     if prim.linear == "each" and _has_others(prim, node, k):
         return _fitted(prim(*_replaced(values, node, {k: tangent}), **node.kwargs), outputs, values)
     real = all(x.dtype.kind != "c" for x in (*node.operands, *outputs))
-    rule = prim.rule(k) if prim.elementwise and real else prim.push
-    if rule is not None:
-        made = rule(tangent, values[node], *(values[x] for x in node.operands), **node.kwargs)
-        return (None,) if made is None else (values.builder.lift(made),)
+    operands = [values[x] for x in node.operands]
+    if prim.elementwise and real:
+        made = pull(prim, k, tangent, values[node], operands, node.kwargs, outputs[0].aval)
+        return (None,) if made is None else (_lifted(values, made),)
+    if prim.push is not None:
+        return (values.builder.lift(prim.push(landed(tangent), values[node], *operands, **node.kwargs)),)
     return _transposed(values, node, k, tangent, outputs)
 
 
@@ -135,7 +146,7 @@ def _has_others(prim: Primitive, node: Node, k: int) -> bool:
     )
 
 
-def _transposed(values: Values, node: Node, k: int, tangent: Node, outputs: Sequence[Node]) -> Parts:
+def _transposed(values: Values, node: Node, k: int, tangent: Any, outputs: Sequence[Node]) -> Parts:
     """The reverse of operand k's rule, a linear function of the cotangents, at the tangent."""
     prim = node.prim
     assert prim is not None
@@ -161,17 +172,19 @@ def _transposed(values: Values, node: Node, k: int, tangent: Node, outputs: Sequ
     wrt = [ct for ct in cts if ct is not None]
     pull = Program(prim.name, (*wrt, *stands_for), (pulled,))
     push = reverse(pull, wrt, stands_for.keys())
-    found = iter(_inlined(values, push.program, [tangent, *(values[stands_for[x]] for x in push.saved)]))
+    found = iter(_inlined(values, push.program, [marked(tangent), *(values[stands_for[x]] for x in push.saved)]))
     return tuple(None if ct is None else next(found) for ct in cts)
 
 
-def _inlined(values: Values, program: Program, arguments: Sequence[Any]) -> list[Node | None]:
+def _inlined(values: Values, program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs of another program, computed in this one."""
-    lift = values.builder.lift
+    emit = values.builder.emit
     new: dict[Node, Any] = dict(zip(program.inputs, arguments, strict=True))
     for node in program.nodes():
         if node.prim is None:
             new.setdefault(node, node.literal)
-        else:
-            new[node] = values.builder.emit(node.prim, tuple(new[x] for x in node.operands), node.kwargs)
-    return [None if out is None else lift(new[out]) for out in program.outputs]
+            continue
+        operands = tuple(new[x] for x in node.operands)
+        sparse = any(type(x) is Partial for x in operands)
+        new[node] = node.prim(*operands, **node.kwargs) if sparse else emit(node.prim, operands, node.kwargs)
+    return [None if out is None else _lifted(values, new[out]) for out in program.outputs]

@@ -14,7 +14,8 @@ from typing import Any
 from srcdiff.core.builder import rename, suggest
 from srcdiff.core.program import NOWHERE, Node, Program
 from srcdiff.errors import CompileError, NotDifferentiableError
-from srcdiff.ops.structural import fit
+from srcdiff.ops.pull import pull
+from srcdiff.ops.zeros import Partial, landed
 from srcdiff.transform.names import described
 from srcdiff.transform.values import Derived, Values
 
@@ -74,7 +75,7 @@ class _Reverse:
             self.seeds.append(seed)
             self.accumulate(out, seed)
 
-    def accumulate(self, node: Node, ct: Node) -> None:
+    def accumulate(self, node: Node, ct: Any) -> None:
         """Add a contribution to a value's cotangent."""
         if node.prim is not None and node.prim.name == "item":
             parts = self.cotangents.setdefault(node.operands[0], {})
@@ -92,7 +93,7 @@ class _Reverse:
             ct = self.cotangents.get(node)
         if ct is None:
             return None
-        lifted = self.builder.lift(ct)
+        lifted = self.builder.lift(landed(ct))
         return rename(lifted, f"g_{node.name}") if node.name else suggest(lifted, f"g_{described(node) or 'x'}")
 
     def step(self, node: Node, active: set[Node]) -> None:
@@ -105,10 +106,8 @@ class _Reverse:
         ct = self.cotangents[node]
         if prim.multi:
             ct = tuple(ct.get(k) for k in range(len(node.aval)))
-        elif node.name:
-            rename(ct, f"g_{node.name}")
         else:
-            suggest(ct, f"g_{self.hints.get(node) or described(node)}")
+            self.label(ct, node)
         if node.name and len(node.operands) == 1 and prim.elementwise:
             self.hints[node.operands[0]] = "pre"  # z of h = tanh(z)
         operands = [self.values[operand] for operand in node.operands]
@@ -116,14 +115,29 @@ class _Reverse:
         for k, operand in enumerate(node.operands):
             if operand not in active:
                 continue
-            rule = prim.rule(k)
-            if rule is None:
+            if prim.rule(k) is None:
                 if operand.aval.differentiable:
                     raise NotDifferentiableError(
                         f"{prim.name} has no derivative with respect to {prim.operand_name(k)}"
                     )
                 continue
-            made = rule(ct, out, *operands, **node.kwargs)
+            made = pull(prim, k, ct, out, operands, node.kwargs, operand.aval)
             if made is not None:
-                self.accumulate(operand, self.builder.lift(fit(made, operand.aval)))
+                self.accumulate(operand, made if type(made) is Partial else self.builder.lift(made))
         self.builder.source = NOWHERE
+
+    def label(self, ct: Any, node: Node) -> None:
+        """Call the cotangent of a value after it."""
+        name, hint = node.name, self.hints.get(node) or described(node)
+        if type(ct) is Partial:
+            ct.name = ct.name or (lambda landed: self.call(landed, name, hint))
+        else:
+            self.call(ct, name, hint)
+
+    def call(self, ct: Any, name: str | None, hint: str | None) -> None:
+        """Name a cotangent."""
+        ct = self.builder.lift(ct)
+        if name:
+            rename(ct, f"g_{name}")
+        else:
+            suggest(ct, f"g_{hint}")
