@@ -14,7 +14,7 @@ from srcdiff.ambiguity import AmbiguousName
 from srcdiff.api.inspect import cache_clear, cache_info, program, source
 from srcdiff.api.jacobian import vjp
 from srcdiff.api.tangent import hvp, jvp, linearize
-from srcdiff.api.transforms import compile, detach, grad, hessian, jacobian, value_and_grad
+from srcdiff.api.transforms import compile, detach, grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from srcdiff.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -738,7 +738,9 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "jacfwd",
     "jacobian",
+    "jacrev",
     "jvp",
     "kl_div",
     "kron",

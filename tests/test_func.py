@@ -171,6 +171,29 @@ def test_jvp_and_linearize() -> None:
         func.jvp(lambda a: sd.ones(2), (tensor(X),), (tensor(t),), strict=True)
 
 
+def test_forward_derivatives_go_through_no_grad_and_overwritten_values() -> None:
+    t = tensor([1.0, -2.0])
+
+    def no_grad_inside(a: Any) -> Any:
+        with sd.no_grad():
+            b = a * 2
+        return a * b
+
+    def overwritten(a: Any) -> Any:
+        b = a * a
+        c = b * b
+        b.mul_(2)
+        return c
+
+    x = tensor([0.5, 3.0])
+    for _ in range(3):
+        assert func.jvp(no_grad_inside, (x,), (t,))[1].tolist() == (4 * x * t).tolist()
+        assert func.linearize(overwritten, x)[1](t).tolist() == (4 * x**3 * t).tolist()
+        assert func.jacfwd(no_grad_inside)(x).diagonal().tolist() == (4 * x).tolist()
+    with pytest.raises(TypeError, match="complex128 was given for a value of dtype float64"):
+        func.jvp(no_grad_inside, (x,), (t * 1j,))
+
+
 @pytest.mark.parametrize("jacobian", [func.jacrev, func.jacfwd])
 def test_jacobians(jacobian: Callable[..., Any]) -> None:
     same(jacobian(vector)(tensor(X)), JACOBIAN)

@@ -1,4 +1,4 @@
-"""`vjp`, `jacobian`, `hessian`: derivatives of functions with array results."""
+"""`vjp`, `jacobian`, `jacrev`, `jacfwd`, `hessian`: derivatives of functions with array results."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.api.gradient import Grad, Transformed, like, outside
+from srcdiff.api.gradient import Grad, Transformed, like, outside, release
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
+from srcdiff.autograd.cache import Counts
 from srcdiff.autograd.engine import gradients, trace_gradients
+from srcdiff.autograd.pushing import Pushforward
 from srcdiff.errors import ShapeError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
@@ -75,14 +77,69 @@ def _differentiable(edges: Sequence[Any], cts: Sequence[Any], run: Trace) -> lis
 class Jacobian(Transformed):
     """What `sd.jacobian` returns: one array of shape `output.shape + input.shape` per pair of output and input leaf."""
 
+    #: None: whatever takes fewer passes
+    by_columns: bool | None = None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         run = self._trace(args, kwargs)
         result, aux = run.result if self._has_aux else (run.result, None)
         outs, rebuild = flatten(result)
-        blocks = [_rows(out, run) for out in outs]
+        by_columns = _fewer_columns(outs, run) if self.by_columns is None else self.by_columns
+        blocks = _columns(outs, run, self._counts) if by_columns else [_rows(out, run) for out in outs]
         per_output = [self._structured(run.rebuild(block)) for block in blocks]
         jacobians = rebuild(per_output)
-        return (jacobians, aux) if self._has_aux else jacobians
+        return (jacobians, release(aux, run)) if self._has_aux else jacobians
+
+
+class JacobianByRows(Jacobian):
+    """What `sd.jacrev` returns."""
+
+    by_columns = False
+
+
+class JacobianByColumns(Jacobian):
+    """What `sd.jacfwd` returns."""
+
+    by_columns = True
+
+
+def _fewer_columns(outs: Sequence[Any], run: Trace) -> bool:
+    """Whether forward mode takes fewer passes and gives the same: all values are real and of one dtype."""
+    results, arguments = [np.asarray(_plain(out)) for out in outs], [np.asarray(_plain(leaf)) for leaf in run.leaves]
+    kinds = {x.dtype for x in (*results, *arguments)}
+    if len(kinds) != 1 or kinds.pop().kind != "f":
+        # rows have the dtype of the argument, columns of the result; and of complex results rows are conjugate
+        return False
+    return sum(x.size for x in arguments) < sum(x.size for x in results)
+
+
+def _columns(outs: Sequence[Any], run: Trace, counts: Counts) -> list[list[Any]]:
+    """For each output the Jacobian with respect to each input leaf, by one forward derivative per element of these."""
+    push = Pushforward(outs, run.edges, run.start, counts)
+    blocks: list[list[Any]] = [[] for _ in outs]
+    for j, leaf in enumerate(run.leaves):
+        value = np.asarray(_plain(leaf))
+        columns = []
+        for k in range(value.size):
+            tangent = np.zeros(value.size, value.dtype)
+            tangent[k] = 1
+            tangents: list[Any] = [None] * len(run.edges)
+            tangents[j] = tangent.reshape(value.shape)[()]
+            columns.append(push(tangents, None))
+        for block, (i, out) in zip(blocks, enumerate(outs), strict=True):
+            here = np.asarray(_plain(out))
+            parts = [np.zeros_like(here, dtype=_inexact(here)) if c[i] is None else c[i] for c in columns]
+            whole = here.shape + value.shape
+            if not parts:
+                joined = np.zeros(whole, _inexact(here))
+            else:
+                joined = np.reshape(np.stack(parts, axis=here.ndim), whole)
+            block.append(_finish(leaf, joined))
+    return blocks
+
+
+def _inexact(x: Any) -> Any:
+    return x.dtype if x.dtype.kind in "fc" else np.dtype(float)
 
 
 def _rows(out: Any, run: Trace) -> list[Any]:

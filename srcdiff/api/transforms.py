@@ -1,4 +1,4 @@
-"""The decorators: `grad`, `value_and_grad`, `jacobian`, `hessian`, `compile`, and `detach`.
+"""The decorators: `grad`, `value_and_grad`, `jacobian`, `jacrev`, `jacfwd`, `hessian`, `compile`, and `detach`.
 
 Each works on functions, methods, lambdas, partials, and on the results of the others, with and without options:
 `@sd.grad` and `@sd.grad(argnums=(0, 1))`.
@@ -11,7 +11,7 @@ from typing import Any
 
 from srcdiff.api.compiled import Compiled
 from srcdiff.api.gradient import Grad, ValueAndGrad
-from srcdiff.api.jacobian import Jacobian, hessian_of
+from srcdiff.api.jacobian import Jacobian, JacobianByColumns, JacobianByRows, hessian_of
 from srcdiff.api.tree import map_leaves
 from srcdiff.tape.value import TensorBase
 
@@ -50,8 +50,21 @@ value_and_grad.replayable_inside = True  # type: ignore[attr-defined]
 
 def jacobian(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
     """The Jacobian of a function: for each array of its result and each differentiated array an array of shape
-    `result.shape + argument.shape`."""
+    `result.shape + argument.shape`.
+
+    By columns in forward mode where the arguments have fewer elements than the result, else by rows in reverse mode.
+    """
     return _decorator(Jacobian, function, argnums, argnames, has_aux)
+
+
+def jacrev(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
+    """`jacobian` by rows: one backward pass for each element of the result."""
+    return _decorator(JacobianByRows, function, argnums, argnames, has_aux)
+
+
+def jacfwd(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
+    """`jacobian` by columns: one derivative along a tangent for each element of the arguments."""
+    return _decorator(JacobianByColumns, function, argnums, argnames, has_aux)
 
 
 def hessian(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:

@@ -35,9 +35,14 @@ class UnpackedDualTensor(NamedTuple):
 
 
 class Level:
-    """One entry of a dual level; identifies the tangents that were made in it."""
+    """One entry of a dual level; identifies the tangents that were made in it. What these go through may be
+    overwritten; `mutation_allowed` says whether that was so before.
+    """
 
-    __slots__ = ()
+    __slots__ = ("mutation_allowed",)
+
+    def __init__(self, mutation_allowed: bool) -> None:
+        self.mutation_allowed = mutation_allowed
 
 
 class DualNode(GradNode):
@@ -68,7 +73,7 @@ def enter_dual_level() -> int:
     """Open a level; `make_dual` works from here on. Raises AutogradError if one is open: levels do not nest."""
     if modes.dual:
         raise AutogradError("Nested forward mode AD is not supported at the moment")
-    modes.update(dual=Level())
+    modes.update(dual=Level(modes.mutation_allowed), mutation_allowed=True)
     return 0
 
 
@@ -78,7 +83,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise AutogradError(
             "Trying to exit a forward AD level that was not entered: dual levels must be closed in order."
         )
-    modes.update(dual=None)
+    modes.update(dual=None, mutation_allowed=modes.dual.mutation_allowed)
 
 
 class dual_level:  # noqa: N801
@@ -113,6 +118,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"supported. Tensor is of size {list(Size(tensor._value.shape))} while the given forward gradient is of "
             f"size {list(Size(tangent._value.shape))}."
         )
+    if tangent._value.dtype.kind == "c" and tensor._value.dtype.kind != "c":
+        raise ArgumentError(f"Expected tangent of a {tensor._value.dtype} Tensor to be real, but got a complex one")
     if _duals(tensor._edge)[0]:
         raise AutogradError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "

@@ -21,7 +21,7 @@ from srcdiff.autograd.transposing import Transposed
 from srcdiff.config import config
 from srcdiff.core.builder import interpret
 from srcdiff.core.program import Node, Program
-from srcdiff.errors import CompileError
+from srcdiff.errors import CompileError, DTypeError
 from srcdiff.tangents import Linear, Tangents, compile_tangents, linear_program, shortened
 from srcdiff.tape import record
 from srcdiff.tape.lower import Slot, collect_inner, edge_node, leading_to
@@ -268,6 +268,8 @@ def _seeds(linear: Linear, tangents: Sequence[Any], keep: bool = False) -> list[
 
 
 def _fitting(tangent: Any, dtype: Any) -> Any:
+    if tangent.dtype.kind == "c" and dtype.kind != "c":
+        raise DTypeError(f"a tangent of dtype {tangent.dtype} was given for a value of dtype {dtype}, which is real")
     return tangent if tangent.dtype == dtype else tangent.astype(dtype)
 
 

@@ -72,7 +72,7 @@ def jacfwd(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        run = Run("jacfwd", func, args, kwargs, chosen(argnums, args), has_aux)
+        run = Run("jacfwd", func, args, kwargs, chosen(argnums, args), has_aux, forward=True)
         run.check_tensors("expected f(*primals) to return only tensors")
         forward = Pushforward(run.outs, run.edges, run.start)
         columns = [_columns(run, forward, j) for j in range(len(run.leaves))]

@@ -37,6 +37,7 @@ class Run:
         kwargs: dict[str, Any],
         argnums: Sequence[int],
         has_aux: bool = False,
+        forward: bool = False,
     ) -> None:
         self.what = what
         self.start = next_seq()
@@ -53,7 +54,7 @@ class Run:
             ]
             self._rebuilds.append((len(leaves), rebuild))
             given[number] = rebuild(entered)
-        with Mode(grad=True):
+        with _forwards() if forward else Mode(grad=True):
             result = func(*given, **kwargs)
         self.aux: Any = None
         if has_aux:
@@ -136,6 +137,13 @@ class Run:
                 values = [ct._value if isinstance(ct, TensorBase) else ct for ct in seeds]
                 found = gradients(edges, values, self.edges, retain=retain)
         return [_cotangent(leaf, g) for leaf, g in zip(self.leaves, found, strict=True)]
+
+
+def _forwards() -> Mode:
+    """As in PyTorch, forward derivatives go through what is computed in `no_grad` mode, and through values that are
+    overwritten later.
+    """
+    return Mode(grad=True, forward=True, mutation_allowed=True)
 
 
 def _argument_name(number: int) -> str:

@@ -99,7 +99,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
                 f"jvp(f, primals, tangents): Expected {name} to be a tuple. E.g. it should be valid to call "
                 f"f(*primals)."
             )
-    run = Run("jvp", func, primals, {}, range(len(primals)), has_aux)
+    run = Run("jvp", func, primals, {}, range(len(primals)), has_aux, forward=True)
     run.check_tensors("expected f(*primals) to return only tensors")
     pushed = push(run, tangents, strict)
     return (run.value(), pushed, run.auxiliary()) if has_aux else (run.value(), pushed)
@@ -107,7 +107,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """`(func(*primals), push)`: `push(*tangents)` is the derivative along tangents, any number of times."""
-    run = Run("linearize", func, primals, {}, range(len(primals)))
+    run = Run("linearize", func, primals, {}, range(len(primals)), forward=True)
     run.check_tensors("expected f(*primals) to return only tensors")
     forward = Pushforward(run.outs, run.edges, run.start)
 

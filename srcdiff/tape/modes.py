@@ -34,6 +34,8 @@ class Modes(threading.local):
     backward_run: Any = None
     #: the level of forward derivatives that is open: operations are recorded in `no_grad` mode too
     dual: Any = None
+    #: the same, while a function runs that is differentiated forward under PyTorch's names
+    forward: bool = False
     #: watches every operation, to find out whether a call can be replayed
     recorder: Any = None
 
@@ -51,7 +53,7 @@ class Modes(threading.local):
 
     def unwatched(self) -> int:
         """What `recording` is while nothing watches."""
-        return 0 if not (self.grad or self.dual) else 2 if self.anomaly or self.pack_hooks else 1
+        return 0 if not (self.grad or self.dual or self.forward) else 2 if self.anomaly or self.pack_hooks else 1
 
 
 class Run:

@@ -35,9 +35,10 @@ FUNCTIONS: list[Any] = [
 
 
 @pytest.mark.parametrize("f", FUNCTIONS)
-def test_every_entry(f: Any) -> None:
+@pytest.mark.parametrize("jacobian", [sd.jacobian, sd.jacrev, sd.jacfwd])
+def test_every_entry(f: Any, jacobian: Any) -> None:
     for _ in range(3):
-        J = sd.jacobian(f)(X)
+        J = jacobian(f)(X)
         assert type(J) is np.ndarray and J.shape == (*np.shape(f(X)), 3)
         np.testing.assert_allclose(J, differences(f, X) if J.size else np.zeros((0, 3)), atol=1e-8)
 
@@ -57,8 +58,9 @@ def test_python_floats() -> None:
     assert sd.hessian(lambda x: x**3)(2.0) == 12.0
 
 
-def test_several_arguments_and_results() -> None:
-    f = sd.jacobian(lambda a, b: {"ab": a * b, "a": a}, argnums=(0, 1))
+@pytest.mark.parametrize("jacobian", [sd.jacobian, sd.jacrev, sd.jacfwd])
+def test_several_arguments_and_results(jacobian: Any) -> None:
+    f = jacobian(lambda a, b: {"ab": a * b, "a": a}, argnums=(0, 1))
     for _ in range(3):
         J = f(X, 2 * X)
         np.testing.assert_allclose(J["ab"][0], np.diag(2 * X))
@@ -75,8 +77,34 @@ def test_aux_and_names() -> None:
     np.testing.assert_allclose(J, X)
 
 
-def test_constant_results() -> None:
-    np.testing.assert_array_equal(sd.jacobian(lambda x: np.ones(2))(X), np.zeros((2, 3)))
+@pytest.mark.parametrize("jacobian", [sd.jacobian, sd.jacrev, sd.jacfwd])
+def test_constant_results(jacobian: Any) -> None:
+    np.testing.assert_array_equal(jacobian(lambda x: np.ones(2))(X), np.zeros((2, 3)))
+    np.testing.assert_array_equal(jacobian(lambda x: (x * 2, np.argmax(x)))(X)[1], np.zeros(3))
+
+
+def test_columns_where_they_are_fewer() -> None:
+    tall, wide = (lambda x: np.outer(x, x)), (lambda x: np.sum(x, keepdims=True) ** 2)
+    for f, jacobian, passes in (
+        (tall, sd.jacobian, 3),
+        (wide, sd.jacobian, 1),
+        (tall, sd.jacrev, 9),
+        (wide, sd.jacfwd, 3),
+    ):
+        before = sd.cache_info()
+        jacobian(f)(X)
+        after = sd.cache_info()
+        assert after.hits - before.hits + after.misses - before.misses == passes - 1
+    for jacobian in (sd.jacobian, sd.jacfwd):
+        inner = lambda x, jacobian=jacobian: np.sum(jacobian(tall)(x) ** 2)
+        np.testing.assert_allclose(sd.grad(inner)(X), differences(inner, X), rtol=1e-5)
+        np.testing.assert_allclose(jacobian(jacobian(tall))(X), sd.jacrev(sd.jacrev(tall))(X))
+
+
+def test_columns_of_complex_functions_are_derivatives() -> None:
+    z = np.array([1.0 + 2.0j, -0.5j])
+    np.testing.assert_allclose(sd.jacfwd(lambda z: z**2)(z), np.diag(2 * z))
+    np.testing.assert_allclose(sd.jacfwd(lambda x: np.exp(1j * x))(X), np.diag(1j * np.exp(1j * X)))
 
 
 def test_tensors() -> None:

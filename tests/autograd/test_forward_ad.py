@@ -85,6 +85,28 @@ def test_in_place_operations_and_shared_memory() -> None:
     assert x.tolist() == (3 * X).tolist()
 
 
+def test_what_tangents_went_through_may_be_overwritten() -> None:
+    with fwd.dual_level():
+        b = fwd.make_dual(tensor(X), tensor(T)) ** 2
+        c = b * b
+        b.mul_(2)
+        assert fwd.unpack_dual(c).tangent.tolist() == (4 * X**3 * T).tolist()
+        assert fwd.unpack_dual(b).tangent.tolist() == (4 * X * T).tolist()
+    w = tensor(X, requires_grad=True)
+    b = w * 1
+    c = b * b
+    b.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        c.sum().backward()
+
+
+def test_hooks_are_for_gradients_only() -> None:
+    with fwd.dual_level():
+        b = fwd.make_dual(tensor(X, requires_grad=True), tensor(T)) * 3
+        b.register_hook(lambda g: g * 100)
+        assert fwd.unpack_dual(b * 2).tangent.tolist() == (6 * T).tolist()
+
+
 def test_complex_values() -> None:
     z, t = np.array([1 + 2j, 0.5j]), np.array([1j, 2.0 + 0j])
     with fwd.dual_level():
@@ -105,6 +127,7 @@ def test_misuse_is_refused() -> None:
             (RuntimeError, "different size", (x, sd.ones(3))),
             (ValueError, "Expected primal to be floating point", (sd.arange(2), t)),
             (ValueError, "Expected tangent to be floating point", (x, sd.arange(2))),
+            (ValueError, "to be real, but got a complex one", (x, sd.tensor(T * 1j))),
             (RuntimeError, "already has a forward gradient at the same level 0", (dual, t)),
             (RuntimeError, "itself has a forward gradient", (x, dual)),
         ):
