@@ -171,6 +171,15 @@ def _restore(part: Any, dynamic: tuple[Any, ...]) -> Any:
     return part.value if kind is Truth else part
 
 
+def _is_empty_mask(mask: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a mask that selects nothing fits: as for NumPy, its axes of length 0 fit any."""
+    return (
+        0 in mask
+        and len(mask) <= len(shape)
+        and all(n in (0, length) for n, length in zip(mask, shape, strict=False))
+    )  # fmt: skip
+
+
 def split(index: Any, shape: Shape, vary: bool = False) -> tuple[Index, tuple[Any, ...]]:
     """Take an index of an array of `shape` apart. With `vary`, integers and positions of slices become dynamic parts.
 
@@ -198,7 +207,7 @@ def split(index: Any, shape: Shape, vary: bool = False) -> tuple[Index, tuple[An
             else:
                 parts.append(bounds)
         elif part.dtype.kind == "b":
-            if part.shape != shape[axis : axis + part.ndim]:
+            if part.shape != shape[axis : axis + part.ndim] and not _is_empty_mask(part.shape, shape[axis:]):
                 raise IndexError(
                     f"boolean index of shape {part.shape} did not match the indexed axes of shape "
                     f"{shape[axis : axis + part.ndim]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,18 @@ def test_what_numpy_refuses_is_refused(given: Any, shape: tuple[int, ...]) -> No
 def test_a_bare_index_is_not_a_tuple() -> None:
     assert split(0, (3,))[0] == Index((0,), False)
     assert split((0,), (3,))[0] == Index((0,), True)
+
+
+@pytest.mark.parametrize("shape", [(1,), (0,), (2, 3), (1, 0), (2, 3, 1)])
+def test_masks_fit_what_they_fit_in_numpy(shape: tuple[int, ...]) -> None:
+    array = np.zeros(shape)
+    for ndim in range(4):
+        for lengths in itertools.product((0, 1, 2, 3), repeat=ndim):
+            mask = np.ones(lengths, bool)
+            try:
+                wanted = array[mask].shape
+            except IndexError:
+                with pytest.raises(IndexError):
+                    shape_of(mask, shape)
+            else:
+                assert shape_of(mask, shape) == wanted, lengths

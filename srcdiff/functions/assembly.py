@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.aval import SCALARS
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.ops import shaping
 from srcdiff.ops.structural import cast, real_part
@@ -18,12 +19,15 @@ from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 
+#: a list of these alone, as long ones are, needs no closer look
+_NUMBERS = frozenset(SCALARS)
+
 
 def has_tensor(x: Any) -> bool:
     """Whether x is a Tensor, or a nested list or tuple with one."""
     if isinstance(x, TensorBase):
         return True
-    return (type(x) is list or type(x) is tuple) and any(map(has_tensor, x))
+    return (type(x) is list or type(x) is tuple) and not _NUMBERS.issuperset(map(type, x)) and any(map(has_tensor, x))
 
 
 def differentiated(x: Any) -> bool:
@@ -32,7 +36,9 @@ def differentiated(x: Any) -> bool:
     """
     if isinstance(x, TensorBase):
         return x._edge is not None or modes.recorder is not None
-    return (type(x) is list or type(x) is tuple) and any(map(differentiated, x))
+    return (
+        (type(x) is list or type(x) is tuple) and not _NUMBERS.issuperset(map(type, x)) and any(map(differentiated, x))
+    )
 
 
 def values(x: Any) -> Any:
