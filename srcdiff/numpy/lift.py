@@ -50,8 +50,9 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, device: A
     return assembled(object, pattern, copy, traced=active.depth > 0)
 
 
+@functools.cache
 def lift(function: Any) -> Callable[..., Any]:
-    """A NumPy function with Tensors in and out."""
+    """A NumPy function with Tensors in and out, the same one each time."""
     convert = list_converter(function, array)
 
     @functools.wraps(function)
@@ -67,6 +68,7 @@ def lift(function: Any) -> Callable[..., Any]:
             args = tuple(map(convert, args))
         return tensors(_dispatch(None, function, (), args, kwargs, _getframe(1)))
 
+    call.__module__ = f"srcdiff.{function.__module__}"  # where it is found by pickle, too
     return call
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
+import pickle
 import warnings
 from types import ModuleType
 from typing import Any
@@ -91,6 +93,22 @@ def test_every_name_of_numpys_is_there(modules: tuple[ModuleType, ModuleType]) -
     assert public <= set(dir(ours))
     with pytest.raises(AttributeError, match=f"module '{ours.__name__}' has no attribute 'nonsense'"):
         ours.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("module", [xp, xp.linalg, xp.fft])
+def test_functions_pickle(module: ModuleType) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        offered = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
+    for function in offered:
+        if hasattr(function, "__wrapped__"):
+            again = pickle.loads(pickle.dumps(function))
+            assert again is function or again.__wrapped__ is function.__wrapped__
+
+
+def test_functions_look_like_numpys() -> None:
+    assert xp.concat is xp.concatenate
+    assert xp.where.__doc__ == np.where.__doc__ and inspect.signature(xp.linalg.svd) == inspect.signature(np.linalg.svd)
 
 
 def test_types_constants_and_modules_are_numpys() -> None:
