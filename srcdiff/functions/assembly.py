@@ -86,7 +86,7 @@ def built(x: Any, dtype: np.dtype[Any]) -> Any:
 #: functions of a list of arrays, for which only lists inside it are arrays
 _OF_SEQUENCES = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.select, np.choose}
-    | {np.linalg.multi_dot}
+    | {np.linalg.multi_dot, np.histogramdd}
 )
 _UNTOUCHED = frozenset({np.block, np.ix_, np.lexsort})
 

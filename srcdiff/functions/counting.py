@@ -1,4 +1,4 @@
-"""np.bincount and histograms (what is counted is constant, the weights have gradients); np.convolve, np.correlate."""
+"""np.bincount and histograms (counts are constant, weights and edges have gradients); np.convolve, np.correlate."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.functions.dispatch import implements, values_of
+from srcdiff.functions.dispatch import has_operand, implements, values_of
+from srcdiff.functions.ranges import linspace
 from srcdiff.functions.reductions import as_array, size
 from srcdiff.ops.elementwise import conj
-from srcdiff.ops.structural import cast, reshape
+from srcdiff.ops.structural import cast, reshape, transpose
 
 # ---------------------------------------------------------------------------------------------------------- counting
 
@@ -33,25 +34,50 @@ def _summed(w: Any, places: Any, length: int) -> Any:
     return REGISTRY["scatter_along_axis"](w, places, axis=0, shape=(length,))
 
 
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """np.histogram_bin_edges: between the least and the greatest value, unless the range or all edges are given."""
+    found = np.histogram_bin_edges(*map(values_of, (a, bins, range, weights)))
+    return _edges(as_array(a), bins, range, found)
+
+
+def _edges(a: Any, bins: Any, range: Any, found: Any) -> Any:
+    """The edges `found` as they depend on the values, on the range or on given edges."""
+    if np.ndim(values_of(bins)) == 1:
+        return as_array(bins, found.dtype) if has_operand(bins) else found
+    if range is None and not size(a):
+        return found
+    low, high = (np.min(a), np.max(a)) if range is None else range
+    if not has_operand((low, high)):
+        return found
+    if values_of(low) == values_of(high):
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, len(found), dtype=found.dtype)
+
+
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """np.histogram; differentiates with respect to the weights."""
-    a, bins = np.asarray(values_of(a)), values_of(bins)
+    """np.histogram. Counts are constant between jumps: the weights, and the edges, have gradients."""
+    points = np.asarray(values_of(a))
+    found = np.histogram_bin_edges(points, values_of(bins), values_of(range), values_of(weights))
+    edges = _edges(as_array(a), bins, range, found)
     if weights is None:
-        return np.histogram(a, bins, range, density)
-    counts, edges = histogramdd(a.reshape(-1, 1), [bins], None if range is None else [range], density, weights)
-    return counts, edges[0]
+        counts = np.histogram(points, found)[0]
+        return (_density(counts, [edges]) if density else counts), edges
+    counts, _ = histogramdd(points.reshape(-1, 1), [found], None, False, weights)
+    return (_density(counts, [edges]) if density else counts), edges
 
 
 @implements(np.histogram2d)
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, Any, Any]:
-    """np.histogram2d; differentiates with respect to the weights."""
-    sample = np.stack([np.asarray(values_of(x)), np.asarray(values_of(y))], axis=1)
+    """np.histogram2d."""
+    if len(as_array(x)) != len(as_array(y)):
+        raise ValueError("x and y must have the same length.")
     if np.ndim(bins) == 1 and len(bins) not in (1, 2):
         bins = [bins, bins]
-    counts, edges = histogramdd(sample, bins, range, density, weights)
+    counts, edges = histogramdd(np.stack([as_array(x), as_array(y)], axis=1), bins, range, density, weights)
     return counts, edges[0], edges[1]
 
 
@@ -59,13 +85,22 @@ def histogram2d(
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, Any]:
-    """np.histogramdd; differentiates with respect to the weights."""
-    points, bins = np.asarray(values_of(sample)), values_of(bins)
-    counts, edges = np.histogramdd(points, bins, range, density and weights is None)
-    if weights is None:
-        return counts, edges
-    points = points if points.ndim == 2 else np.stack(list(points), axis=-1)
-    w = as_array(weights)
+    """np.histogramdd."""
+    rows = as_array(sample)
+    rows = rows if hasattr(sample, "shape") and rows.ndim == 2 else transpose(np.atleast_2d(rows), axes=(1, 0))
+    points = np.asarray(values_of(rows))
+    counts, found = np.histogramdd(points, values_of(bins), values_of(range))
+    columns = list(transpose(rows, axes=(1, 0)))
+    each = [bins] * len(found) if np.ndim(values_of(bins)) == 0 else bins
+    spans = [None] * len(found) if range is None else range
+    edges = tuple(_edges(c, b, span, one) for c, b, span, one in zip(columns, each, spans, found, strict=True))
+    if weights is not None:
+        counts = _weighed(points, found, counts, as_array(weights))
+    return (_density(counts, edges) if density else counts), edges
+
+
+def _weighed(points: Any, edges: Any, counts: Any, w: Any) -> Any:
+    """The sum of the weights of the points in each bin."""
     w = reshape(w if w.dtype.kind in "fc" else as_array(w, np.float64), shape=(size(w),))
     kept = np.ones(len(points), bool)
     places = []
@@ -75,14 +110,15 @@ def histogramdd(
         kept &= (place >= 0) & (place < len(limits) - 1)
         places.append(place)
     flat = np.ravel_multi_index(tuple(place[kept] for place in places), counts.shape)
-    out = reshape(_summed(w[np.nonzero(kept)[0]], flat, counts.size), shape=counts.shape)
-    if density:
-        total = REGISTRY["sum"](out, axis=None, keepdims=False)
-        volume: Any = 1.0
-        for k, limits in enumerate(edges):
-            volume = volume * np.diff(limits).reshape(-1, *(1,) * (len(edges) - k - 1))
-        out = out / volume / total
-    return out, edges
+    return reshape(_summed(w[np.nonzero(kept)[0]], flat, counts.size), shape=counts.shape)
+
+
+def _density(counts: Any, edges: Any) -> Any:
+    """Counts divided by the size of their bin and by their sum."""
+    volume: Any = 1.0
+    for k, limits in enumerate(edges):
+        volume = volume * np.reshape(np.diff(limits), (-1, *(1,) * (len(edges) - k - 1)))
+    return counts / volume / np.sum(counts)
 
 
 # -------------------------------------------------------------------------------------------------------- convolution

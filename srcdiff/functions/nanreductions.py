@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.functions.dispatch import implements, no_value, operand, refuse, values_of
+from srcdiff.functions.dispatch import implements, no_value, operand, values_of
 from srcdiff.functions.reductions import as_array, canonical, flag, masked, max_, mean, min_, prod, size
 from srcdiff.functions.statistics import (
     check_quantiles,
     grouped,
+    grouped_weights,
     in_order,
+    picked,
     real_numbers,
     std,
     var,
@@ -120,12 +122,14 @@ def nanquantile(
     a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = no_value,
     *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """np.nanquantile, by the definitions that np.quantile knows here."""
-    refuse("np.nanquantile", weights=weights)
+    """np.nanquantile."""
     x, q = real_numbers(a, "np.nanquantile"), as_array(q)
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     ordered = in_order(rows)  # NaN comes last
+    if weights is not None:
+        out = picked(np.nanquantile, rows, ordered, q, method, grouped_weights(weights, x, axis))
+        return reshape(out, shape=(*q.shape, *(shape if flag(keepdims) else rows.shape[:-1])))
     count = np.sum(~np.isnan(values_of(rows)), axis=-1, keepdims=True)
     places = virtual_index(reshape(q, shape=(size(q),)), np.maximum(count, 1), method)
     out = weighed(ordered, places, np.maximum(count, 1))

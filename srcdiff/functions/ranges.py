@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.functions.dispatch import implements, like, plain
+from srcdiff.functions.dispatch import implements, plain
 from srcdiff.functions.indexing import take
 from srcdiff.functions.joining import concatenate, stack
 from srcdiff.functions.shaping import arrayed, as_axis, expand_dims, moveaxis, reshape
@@ -121,8 +121,3 @@ def sort_complex(a: Any) -> Any:
     order = np.argsort(values, axis=-1)
     made = np.take_along_axis(a, order, axis=-1) if a.ndim > 1 else take(a, order)
     return made if values.dtype.kind == "c" else made * (1 + 0j)
-
-
-@implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    return like(np.histogram_bin_edges(plain(a), plain(bins), plain(range), plain(weights)), a)

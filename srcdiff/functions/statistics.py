@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.errors import DTypeError, UnsupportedError
-from srcdiff.functions.dispatch import implements, no_value, refuse, values_of
+from srcdiff.errors import DTypeError
+from srcdiff.functions.dispatch import implements, no_value, values_of
 from srcdiff.functions.reductions import as_array, canonical, flag, masked, mean, number, size
 from srcdiff.functions.reductions import sum as sum_
 from srcdiff.ops import elementwise as e
@@ -158,13 +159,15 @@ def quantile(
     a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
-    """np.quantile, by any of NumPy's continuous definitions or `lower`, `higher`, `midpoint`, `nearest`."""
-    refuse("np.quantile", weights=weights)
+    """np.quantile; by a definition that picks elements, or with weights, the quantile and the weights have slope 0."""
     x, q = real_numbers(a, "np.quantile"), as_array(q)
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     n = rows.shape[-1]
     ordered = in_order(rows)
+    if weights is not None:
+        out = picked(np.quantile, rows, ordered, q, method, grouped_weights(weights, x, axis))
+        return reshape(out, shape=(*q.shape, *(shape if keepdims else rows.shape[:-1])))
     out = weighed(ordered, virtual_index(reshape(q, shape=(size(q),)), n, method), n)
     if x.dtype.kind == "f":
         last = ordered[..., -1:]
@@ -190,10 +193,46 @@ def virtual_index(q: Any, n: Any, method: str) -> Any:
     place = (n - 1) * values_of(q)
     if method == "midpoint":
         return 0.5 * (np.floor(place) + np.ceil(place))
-    rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(method)
-    if rounding is None:
-        raise UnsupportedError(f"np.quantile: the method {method!r} is not supported")
-    return rounding(place)
+    if method in _ROUNDED:
+        return _ROUNDED[method](place)
+    if method not in _BY_COUNT:
+        raise ValueError(
+            f"{method!r} is not a valid method. Use one of: {sorted((*_CONTINUOUS, *_ROUNDED, *_BY_COUNT))}"
+        )
+    place = n * values_of(q) - (1.5 if method == "closest_observation" else 1.0)
+    below = np.floor(place)
+    return np.clip(below + _BY_COUNT[method](place == below, below), 0, n - 1)
+
+
+_ROUNDED = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+#: how far above the element below the place is, given whether the place is that of an element, and which
+_BY_COUNT: dict[str, Any] = {
+    "inverted_cdf": lambda hit, below: np.where(hit, 0.0, 1.0),
+    "averaged_inverted_cdf": lambda hit, below: np.where(hit, 0.5, 1.0),
+    "closest_observation": lambda hit, below: np.where(hit & (below % 2 == 1), 0.0, 1.0),
+}
+
+
+def grouped_weights(weights: Any, x: Any, axis: Any) -> Any:
+    """The weights of all elements, arranged as `grouped` arranges x."""
+    w = np.asarray(values_of(weights))
+    axis = canonical(axis, x.ndim)
+    if w.shape != tuple(x.shape):
+        w = np.broadcast_to(_spread_weights(w, x, axis), tuple(x.shape))
+    return grouped(w, axis)[0]
+
+
+def picked(numpy_function: Any, rows: Any, ordered: Any, q: Any, method: str, weights: Any) -> Any:
+    """The elements of the ordered rows whose ranks are the quantiles of the ranks."""
+    values = values_of(rows)
+    ranks = np.argsort(np.argsort(values, axis=-1, kind="stable"), axis=-1).astype(float)
+    ranks[np.isnan(values)] = np.nan
+    found = numpy_function(ranks, np.atleast_1d(values_of(q)).ravel(), axis=-1, method=method, weights=weights)
+    found = np.moveaxis(found, 0, -1)
+    missing = np.isnan(found)
+    out = REGISTRY["take_along_axis"](ordered, np.where(missing, 0, found).astype(int), axis=ordered.ndim - 1)
+    out = e.where(missing, np.nan, out) if missing.any() else out
+    return transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
 
 
 def weighed(ordered: Any, places: Any, n: Any) -> Any:
@@ -228,18 +267,53 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """np.cov, without weights."""
-    refuse("np.cov", fweights=fweights, aweights=aweights)
+    """np.cov."""
     x = _observations(m, rowvar, dtype)
     if y is not None:
         x = np.concatenate((x, _observations(y, rowvar, dtype)), axis=0)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    x = x - average_of(x, axis=1, keepdims=True)
-    freedom = x.shape[1] - ddof
-    if freedom <= 0:
+    if ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    w, total, freedom = _observation_weights(fweights, aweights, x.shape[1], ddof)
+    centre = average_of(x, axis=1, keepdims=True) if w is None else sum_(x * w, axis=1, keepdims=True) / total
+    x = x - centre
+    if values_of(freedom) <= 0:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         freedom = np.float64(0.0)
-    out = x @ transpose(e.conj(x), axes=(1, 0)) / freedom
+    out = x @ transpose(e.conj(x if w is None else x * w), axes=(1, 0)) / freedom
     return reshape(out, shape=()) if out.shape == (1, 1) else out
+
+
+def _observation_weights(fweights: Any, aweights: Any, count: int, ddof: Any) -> tuple[Any, Any, Any]:
+    """The weights (None if all are 1), their sum, and what the sum of products is divided by."""
+    w: Any = None
+    if fweights is not None:
+        f = np.asarray(values_of(fweights), dtype=float)
+        if not np.all(f == np.around(f)):
+            raise TypeError("fweights must be integer")
+        _check_weights("fweights", f, count)
+        w = f
+    if aweights is not None:
+        a = as_array(aweights, np.float64)
+        _check_weights("aweights", values_of(a), count)
+        w = a if w is None else w * a
+    if w is None:
+        return None, count, count - ddof
+    total = sum_(w)
+    if ddof == 0:
+        return w, total, total
+    if aweights is None:
+        return w, total, total - ddof
+    return w, total, total - ddof * sum_(w * a) / total
+
+
+def _check_weights(name: str, w: Any, count: int) -> None:
+    if w.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {name}")
+    if w.shape[0] != count:
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
+    if np.any(w < 0):
+        raise ValueError(f"{name} cannot be negative")
 
 
 def _observations(m: Any, rowvar: bool, dtype: Any) -> Any:

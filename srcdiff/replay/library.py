@@ -19,6 +19,8 @@ _paths = sysconfig.get_paths()
 _installed = tuple({_paths[kind] + os.sep for kind in ("stdlib", "platstdlib", "purelib", "platlib")})
 #: of the standard library, what calls the functions that users decorate
 _transparent = frozenset(os.path.join(_paths["stdlib"], name) for name in ("functools.py", "contextlib.py"))
+#: of NumPy, what makes arrays of its arguments and then computes with nothing but functions of NumPy's
+_polynomial = os.path.join(os.path.dirname(os.path.abspath(np.__file__)), "polynomial") + os.sep
 _known: dict[str, bool] = {}
 
 
@@ -30,7 +32,7 @@ def is_library(code: CodeType) -> bool:
         if len(_known) > 10_000:
             _known.clear()
         inside = name.startswith((_package, *_installed, "<frozen", "<srcdiff", "<__array_function__"))
-        found = _known[name] = inside and name not in _transparent
+        found = _known[name] = inside and name not in _transparent and not name.startswith(_polynomial)
     return found
 
 

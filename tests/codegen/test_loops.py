@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import srcdiff as sd
 from srcdiff import runtime
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
@@ -162,3 +163,20 @@ def test_time_does_not_depend_on_the_number_of_iterations() -> None:
     """What is compiled is as large for a thousand iterations as for fifty."""
     texts = [emit_loops(step_of(batches(steps), exact=False)) for steps in (50, 1000)]
     assert texts[0].replace("50", "n").replace("51", "m").count("\n") == texts[1].count("\n")
+
+
+def test_a_sum_of_parts_inside_a_loop_has_one_name() -> None:
+    """The variable that a loop's body collects slices in was named twice."""
+    def f(x: Any) -> Any:
+        volume: Any = 1.0
+        edges = [np.linspace(x[k] - 0.5, 2 * x[k], 3) for k in range(4)]
+        for k in range(4):
+            volume = volume * np.diff(edges[k])
+        return np.sum(np.arange(16.0) / volume[0])
+
+    gradient = sd.grad(f)
+    second = sd.grad(lambda x: np.sum(gradient(x) * np.array([1.0, 2.0, 3.0, 4.0])))
+    x = np.array([0.62, 0.31, 0.83, 0.45])
+    walked = second(x)
+    for _ in range(3):
+        np.testing.assert_allclose(second(x), walked, rtol=1e-12)
