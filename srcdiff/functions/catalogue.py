@@ -20,6 +20,7 @@ from srcdiff.functions import (  # noqa: F401
     products,
     ranges,
     reductions,
+    scimath,
     selection,
     sets,
     shaping,

@@ -72,6 +72,12 @@ def square(a: Any) -> Any:
     return a
 
 
+def lower_half(a: Any) -> Any:
+    """The Hermitian matrices with the lower triangles of a, which is all that NumPy reads of a Hermitian matrix."""
+    low = np.tril(a, -1)
+    return low + ops.adjoint(low) + np.triu(np.tril(np.real(a)))
+
+
 # -------------------------------------------------------------------------------------------------- inverses, solutions
 
 
@@ -82,9 +88,7 @@ def inv(a: Any) -> Any:
 
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = no_value) -> Any:
-    if hermitian:
-        raise UnsupportedError("pinv: hermitian=True is not supported; without it the result is the same")
-    a = matrices(a)
+    a = lower_half(square(a)) if hermitian else matrices(a)
     if rcond is not None and rtol is not no_value:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
@@ -213,13 +217,26 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     if hermitian:
-        raise UnsupportedError("svd: hermitian=True is not supported; without it the result is the same")
+        return _hermitian_svd(a, compute_uv)
     a = matrices(a)
     if not compute_uv:
         return svdvals(a)
     if full_matrices and a.shape[-1] != a.shape[-2]:
         return SVDResult(*parts.svd_full(a))
     return SVDResult(*parts.svd(a))
+
+
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    """The singular values and vectors of a Hermitian matrix, from its eigenvalues and eigenvectors as in NumPy."""
+    if not compute_uv:
+        sizes = np.abs(eigvalsh(a))
+        return np.sort(sizes, axis=-1)[..., ::-1]
+    values, vectors = eigh(a)
+    order = np.argsort(np.abs(plain(values)), axis=-1)[..., ::-1]
+    values = np.take_along_axis(values, order, axis=-1)
+    vectors = np.take_along_axis(vectors, order[..., None, :], axis=-1)
+    signs = np.sign(plain(values))[..., None, :]
+    return SVDResult(vectors, np.abs(values), ops.adjoint(vectors * signs))
 
 
 @implements(np.linalg.svdvals)

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.errors import UnsupportedError
 from srcdiff.functions import creation
 from srcdiff.functions.assembly import assembled, built, differentiated, has_tensor, values
+from srcdiff.ops.structural import cast
 from srcdiff.replay.active import active
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
@@ -119,6 +121,22 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, **rest: Any) ->
     return asarray(a, pattern.dtype) if kept else array(a, pattern.dtype)
 
 
+def arange(*args: Any, dtype: Any = None, **rest: Any) -> Any:
+    """`np.arange`, whose bounds and step may be traced: how many numbers there are is constant."""
+    if not differentiated(args) and not any(map(differentiated, rest.values())):
+        return traced(np.arange(*map(values, args), dtype=dtype, **{key: values(x) for key, x in rest.items()}))
+    names = ("start", "stop", "step", "dtype") if len(args) > 1 else ("stop",)
+    given = dict(zip(names, args, strict=False)) | rest
+    dtype = given.pop("dtype", dtype)
+    start, step = given.get("start", 0), given.get("step", 1)
+    make: Any = np.arange
+    pattern = make(values(start), values(given["stop"]), values(step), dtype)
+    if pattern.dtype.kind not in "fc":
+        return pattern
+    made = start + np.arange(pattern.size) * step
+    return cast(made, dtype=pattern.dtype) if made.dtype != pattern.dtype else made
+
+
 def fromiter(iter: Any, dtype: Any, count: int = -1, **rest: Any) -> Any:
     """`np.fromiter`, whose elements may be traced."""
     if count >= 0:
@@ -127,6 +145,35 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, **rest: Any) -> Any:
     if has_tensor(parts):
         return array(parts, dtype)
     return traced(np.fromiter(parts, dtype, count, **rest))
+
+
+def kaiser(M: Any, beta: Any) -> Any:
+    """`np.kaiser`: i0(beta sqrt(1 - ((2 n - M + 1) / (M - 1))^2)) / i0(beta)."""
+    if not differentiated(beta):
+        return np.kaiser(values(M), values(beta))
+    pattern = np.kaiser(values(M), values(beta))
+    if pattern.size < 2:
+        return pattern
+    centre = (pattern.size - 1) / 2.0
+    return np.i0(beta * np.sqrt(1.0 - ((np.arange(pattern.size) - centre) / centre) ** 2)) / np.i0(beta)
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None, **rest: Any) -> Any:
+    """`as_strided`; of a traced array a copy of the elements, which cannot be written to."""
+    if not differentiated(x):
+        return np.lib.stride_tricks.as_strided(values(x), shape, strides, **rest)
+    array = x.materialise()
+    if not array.flags.c_contiguous:
+        raise UnsupportedError("as_strided of a traced array whose elements do not lie in order; copy it first")
+    steps = array.strides if strides is None else strides
+    if any(step % array.itemsize for step in steps):
+        raise UnsupportedError("as_strided of a traced array with strides that are no multiples of its element size")
+    places = np.arange(array.size)
+    steps = [step // array.itemsize * places.itemsize for step in steps]
+    places = np.array(np.lib.stride_tricks.as_strided(places, array.shape if shape is None else shape, steps))
+    made = np.reshape(x, -1)[places]
+    made._value.flags.writeable = False
+    return made
 
 
 def _listed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,7 +251,6 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
             np.zeros_like,
             np.ones_like,
             np.empty_like,
-            np.arange,
             np.linspace,
             np.logspace,
             np.geomspace,
@@ -223,5 +269,8 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     np.asarray_chkfinite: asarray_chkfinite,
     np.copy: copy,
     np.require: require,
+    np.arange: arange,
+    np.kaiser: kaiser,
+    np.lib.stride_tricks.as_strided: as_strided,
     np.fromiter: fromiter,
 }

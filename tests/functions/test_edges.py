@@ -203,12 +203,9 @@ np.ravel_multi_index((k, k + 5), (3, 3))
 
 #: What NumPy accepts and srcdiff refuses, naming it.
 UNSUPPORTED = """
-np.cov(x, ddof=0, fweights=[1, 2, 1, 1])
 np.pad(v, 1, lambda *args: None)
 np.lib.stride_tricks.sliding_window_view(v, 2, writeable=True)
 np.pad(v, 9, 'reflect', reflect_type='odd')
-np.quantile(v, 0.5, weights=v, method='inverted_cdf')
-np.quantile(v, 0.5, method='inverted_cdf')
 """
 
 #: What NumPy accepts, though it rarely comes up.
