@@ -88,9 +88,7 @@ def _pushed(values: Values, node: Node, moving: Mapping[int, Any]) -> Parts:
     prim = node.prim
     assert prim is not None
     outputs = _outputs(node)
-    if prim.linear == "all" and all(
-        k in moving for k, x in enumerate(node.operands) if prim.rule(k) is not None and x.aval.differentiable
-    ):
+    if prim.linear == "all" and all(k in moving for k in range(len(node.operands)) if prim.rule(k) is not None):
         return _fitted(prim(*_replaced(values, node, moving), **node.kwargs), outputs, values)
     total: Parts = (None,) * len(outputs)
     for k, tangent in moving.items():

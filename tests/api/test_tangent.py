@@ -364,3 +364,11 @@ def test_results_share_no_memory() -> None:
             _, tangent = sd.jvp(f, (X,), (T,))
             for part in tangent if type(tangent) is tuple else (tangent,):
                 assert not np.may_share_memory(part, T)
+
+
+def test_integers_joined_with_a_moving_value_have_no_tangent() -> None:
+    x = np.array([0.3, 0.7])
+    for f in (lambda x: np.concatenate([x, np.array([5])]), lambda x: np.stack([x, np.array([2, 3])]).ravel()):
+        for _ in range(3):
+            _, tangent = sd.jvp(f, (x,), (np.array([2.0, 4.0]),))
+            assert tangent.tolist() == [2.0, 4.0, *[0.0] * (tangent.size - 2)]
