@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff import sparse
 from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.origin import where
 from srcdiff.tape.modes import modes
@@ -119,6 +120,8 @@ class Conversions(TensorBase):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if modes.recorder is not None:
             modes.recorder.fail("a plain array was made of a value that changes from call to call")
+        if self._edge is not None and modes.recording and sparse.asks(sys._getframe(1)):
+            return sparse.boxed(self)
         if self._edge is not None and modes.grad:
             if self._traced:
                 raise lost(

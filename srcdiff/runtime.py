@@ -87,6 +87,8 @@ from srcdiff.runtime_scipy import (  # noqa: F401
     logm,
     lu,
     polar_factor,
+    sparse_product,
+    sparse_solve,
     sqrtm,
     sylvester,
     trigonometric,

@@ -96,3 +96,22 @@ def all_pole(x: Array, a: Array) -> Array:
     dtype = np.result_type(x.dtype, a.dtype)
     one = np.ones(1, dtype)
     return _scipy("signal").lfilter(one, np.concatenate([one, a]), x.astype(dtype, copy=False), axis=-1)
+
+
+def sparse_product(
+    x: Array, data: Array, indices: Array, indptr: Array, shape: tuple[int, int], transposed: bool
+) -> Array:
+    """A matrix given in compressed rows, or its transpose, @ x."""
+    matrix = _scipy("sparse").csr_array((data, indices, indptr), shape=shape)
+    return (matrix.T if transposed else matrix) @ x
+
+
+def sparse_solve(x: Array, data: Array, indices: Array, indptr: Array, transposed: bool) -> Array:
+    """The solution z of a @ z = x, for a given in compressed rows, or for its transpose."""
+    n = len(indptr) - 1
+    matrix = _scipy("sparse").csr_array((data, indices, indptr), shape=(n, n))
+    dtype = np.result_type(data.dtype, x.dtype, np.float64)
+    if not x.size:
+        return np.zeros(x.shape, dtype)
+    solver = _scipy("sparse.linalg").splu((matrix.T if transposed else matrix).tocsc().astype(dtype))
+    return solver.solve(x.astype(dtype))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff import sparse
 from srcdiff.array_methods import ArrayMethods
 from srcdiff.autograd.tensor_api import GradientMethods
 from srcdiff.conversion import Conversions
@@ -150,16 +151,16 @@ class Tensor(Conversions, Interchange, InPlace, GradientMethods, TorchMethods, A
     __radd__ = reflected(REGISTRY["add"], operator.add)
     __sub__ = binary(REGISTRY["sub"], operator.sub)
     __rsub__ = reflected(REGISTRY["sub"], operator.sub)
-    __mul__ = binary(REGISTRY["mul"], operator.mul)
-    __rmul__ = reflected(REGISTRY["mul"], operator.mul)
+    __mul__ = binary(REGISTRY["mul"], operator.mul, sparse.star_from_right)
+    __rmul__ = reflected(REGISTRY["mul"], operator.mul, sparse.star_from_left)
     __truediv__ = binary(REGISTRY["div"], operator.truediv)
     __rtruediv__ = reflected(REGISTRY["div"], operator.truediv)
     __floordiv__ = binary(REGISTRY["floor_divide"], operator.floordiv)
     __rfloordiv__ = reflected(REGISTRY["floor_divide"], operator.floordiv)
     __mod__ = binary(REGISTRY["remainder"], operator.mod)
     __rmod__ = reflected(REGISTRY["remainder"], operator.mod)
-    __matmul__ = binary(REGISTRY["matmul"], operator.matmul)
-    __rmatmul__ = reflected(REGISTRY["matmul"], operator.matmul)
+    __matmul__ = binary(REGISTRY["matmul"], operator.matmul, sparse.from_right)
+    __rmatmul__ = reflected(REGISTRY["matmul"], operator.matmul, sparse.from_left)
     __pow__ = binary(REGISTRY["pow"], operator.pow)
     __rpow__ = reflected(REGISTRY["pow"], operator.pow)
     __neg__ = unary(REGISTRY["neg"], operator.neg)

@@ -24,6 +24,7 @@ from srcdiff.ops import (  # noqa: F401
     reductions,
     selection,
     shaping,
+    sparse,
     special,
     special_scipy,
     structural,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -117,6 +119,9 @@ def rest_of(module: ModuleType) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         found = getattr(module, name)
+        if isinstance(found, ModuleType):
+            ours = f"srcdiff.{found.__name__}"
+            return import_module(ours) if not name.startswith("_") and find_spec(ours) is not None else found
         if name.startswith("_") or not callable(found) or isinstance(found, (type, np.ufunc)):
             return found
         return _refusing(found)

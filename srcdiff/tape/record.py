@@ -67,8 +67,16 @@ def unary(prim: Primitive, evaluate: Callable[[Any], Any]) -> Callable[[Any], An
     return apply
 
 
-def binary(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function of a Tensor and a Tensor, array or number, in that order; call it straight from user code."""
+def _not_implemented(x: Any, y: Any) -> Any:
+    return NotImplemented
+
+
+def binary(
+    prim: Primitive, evaluate: Callable[[Any, Any], Any], otherwise: Callable[[Any, Any], Any] = _not_implemented
+) -> Callable[[Any, Any], Any]:
+    """A function of a Tensor and a Tensor, array or number, in that order; call it straight from user code. What else y
+    may be is for `otherwise`.
+    """
 
     def apply(x: Any, y: Any) -> Any:
         try:
@@ -76,9 +84,10 @@ def binary(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[[An
                 value = evaluate(x._value, y._value)
             elif type(y) in _PLAIN:
                 value = evaluate(x._value, y)
-            elif (y := acceptable(y)) is NotImplemented:
-                return NotImplemented
+            elif (other := acceptable(y)) is NotImplemented:
+                return otherwise(x, y)
             else:
+                y = other
                 value = evaluate(x._value, y._value if isinstance(y, TensorBase) else y)
         except (TypeError, ValueError) as error:
             raise explain(error, prim, (x, y)) from error
@@ -88,16 +97,19 @@ def binary(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[[An
     return apply
 
 
-def reflected(prim: Primitive, evaluate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def reflected(
+    prim: Primitive, evaluate: Callable[[Any, Any], Any], otherwise: Callable[[Any, Any], Any] = _not_implemented
+) -> Callable[[Any, Any], Any]:
     """The operator with the Tensor on the right: `apply(x, y)` is y op x."""
 
     def apply(x: Any, y: Any) -> Any:
         try:
             if type(y) in _PLAIN:
                 value = evaluate(y, x._value)
-            elif (y := acceptable(y)) is NotImplemented:
-                return NotImplemented
+            elif (other := acceptable(y)) is NotImplemented:
+                return otherwise(x, y)
             else:
+                y = other
                 value = evaluate(y._value if isinstance(y, TensorBase) else y, x._value)
                 if type(value) is complex:  # Python multiplies a complex number with a np.float64, which is a float
                     value = np.complex128(value)

@@ -33,8 +33,23 @@ TRANSFORMS: list[Sample] = [
     for axis, transposed in ((1, False), (0, True))
 ]
 
+#: [[1.5, 0, -2], [0, 0, 0.5]] and [[2, 0.5], [0, -1]] in compressed rows
+ROWS = (np.array([1.5, -2.0, 0.5]), np.array([0, 2, 2]), np.array([0, 2, 3]))
+SQUARE = (np.array([2.0, 0.5, -1.0]), np.array([0, 1, 1]), np.array([0, 2, 3]))
+
 SAMPLES: dict[str, list[Sample]] = {
     **FUNCTIONS,
+    "sparse_product": [
+        sample(real(3), *ROWS, shape=(2, 3), transposed=False),
+        sample(real(3, 2), *ROWS, shape=(2, 3), transposed=False),
+        sample(cplx(2), *ROWS, shape=(2, 3), transposed=True), sample(real(2, 0), *ROWS, shape=(2, 3), transposed=True),
+        sample(cplx(3), ROWS[0] * 1j, *ROWS[1:], shape=(2, 3), transposed=False),
+    ],
+    "sparse_solve": [
+        sample(real(2), *SQUARE, transposed=False), sample(real(2, 3), *SQUARE, transposed=True),
+        sample(cplx(2), SQUARE[0] * (1 + 0.5j), *SQUARE[1:], transposed=False),
+        sample(real(2, 0), *SQUARE, transposed=False),
+    ],
     "trigonometric": [*TRANSFORMS, sample(cplx(4), kind="dct", number=2, axis=0, transposed=False)],
     "sylvester": [
         sample(dominant(3, 3), dominant(2, 2), real(3, 2)),
