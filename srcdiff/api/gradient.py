@@ -45,7 +45,7 @@ class Transformed:
         self._argnames = argnames
         self._has_aux = has_aux
         self._counts = Counts()
-        self._player = Player()
+        self._player = Player(self._counts)
         wrapper: Any = self
         functools.update_wrapper(wrapper, function, updated=())
 
@@ -53,7 +53,7 @@ class Transformed:
         if instance is None:
             return self
         bound = type(self)(self._function.__get__(instance, owner), self._argnums, self._argnames, self._has_aux)
-        bound._counts = self._counts
+        bound._counts = bound._player.counts = self._counts
         bound._player.refused = "methods are traced on every call"
         return bound
 
@@ -122,7 +122,7 @@ class Transformed:
         for executable in list(self._counts.executables):
             forget(executable)
         self._counts.clear()
-        self._player = Player()
+        self._player = Player(self._counts)
 
     # ------------------------------------------------------------------------------------------------------- running
 
@@ -244,13 +244,13 @@ class Grad(Transformed):
             STATS.replayed += 1
             self._counts.replayed += 1
             return found[1]
-        _, gradient, aux = self._value_and_gradient(args, kwargs, None if found is None else enter)
+        _, gradient, aux = self._value_and_gradient(args, kwargs, enter, found)
         return (gradient, aux) if self._has_aux else gradient
 
     def _value_and_gradient(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Enter | None = None
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Enter, found: Any
     ) -> tuple[Any, Any, Any]:
-        """Value, gradients, aux. `tried` is an entry that is known not to serve this call."""
+        """Value, gradients, aux. `found` is what an entry said that was tried and does not serve this call."""
         options = config.options
         if modes.recorder is not None and options.exact:
             modes.recorder.fail("a gradient inside is computed by other operations, to rounding, where it is replayed")
@@ -260,7 +260,7 @@ class Grad(Transformed):
         style = style_of(options)
         barred = False
         if player.entries:
-            entry, result = player.play(args, kwargs, style, tried)
+            entry, result = player.play(args, kwargs, style, tried, found)
             if entry is not None:
                 return self._checked(entry, result, args, kwargs, options)
             barred = result
@@ -327,7 +327,7 @@ class Grad(Transformed):
         except Exception as error:  # the call itself went well
             player.failed(signature, f"recording it raised {type(error).__name__}: {error}", False)
             return
-        if played is None or not agrees(played, traced):
+        if not played or not agrees(played, traced):
             player.failed(signature, "the recorded call computes something else than the traced one", True)
             return
         missed = player.add(entry)
@@ -353,7 +353,7 @@ class ValueAndGrad(Grad):
             STATS.replayed += 1
             self._counts.replayed += 1
             return found
-        value, gradient, aux = self._value_and_gradient(args, kwargs, None if found is None else enter)
+        value, gradient, aux = self._value_and_gradient(args, kwargs, enter, found)
         return ((value, aux), gradient) if self._has_aux else (value, gradient)
 
 

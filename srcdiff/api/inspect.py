@@ -150,7 +150,8 @@ def forward_of(
             why = "an operation divides by zero, overflows or has no value, which the user should hear of"
     if why is not None:
         return f"{ALWAYS_TRACED}, because {why}"
-    seen = player.sightings.get(signature, 0)
+    kind = player.kinds.get(signature)
+    seen = 0 if kind is None else kind.seen
     return (
         f"traced: {seen} calls like this one were seen; the second is recorded, the fourth is the first to be replayed"
     )

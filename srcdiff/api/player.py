@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from srcdiff.autograd.cache import Counts
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.replay.allowed import SCALAR_TYPES
@@ -25,8 +26,11 @@ from srcdiff.replay.entry import Enter
 from srcdiff.replay.purity import RefusedError
 from srcdiff.tape.modes import modes
 
-#: entries of one kind of call (paths through the function) before it is given up
+#: recordings of one kind of call (paths through the function) before it is given up, and how many of them for nothing
 MOST_PATHS = 8
+MOST_WASTED = 4
+#: calls in a row that take another path than an entry's before it is dropped
+MOST_STRAYS = 8
 #: recordings of a function that may fail before it is given up
 MOST_FAILURES = 4
 #: how many replays of an entry are compared with tracing
@@ -48,6 +52,9 @@ class Entry:
     style: tuple[Any, ...]
     checks: int = CHECKS
     plays: int = 0
+    #: calls since the last replay that the guard accepted, and that took another path; what the count of replays was
+    strays: int = 0
+    replayed: int = 0
 
     @property
     def place(self) -> str:
@@ -59,11 +66,11 @@ class Entry:
         """What tells the paths of one function apart."""
         return (self.signature, self.outcomes, self.source, self.enter_source)
 
-    def play(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
-        """Value and gradients, or None if this is another call, or it takes another path. Raises FloatingPointError
+    def play(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Value and gradients; False if this is another call, `()` if it takes another path. Raises FloatingPointError
         where NumPy would warn or raise while tracing, unless the user has asked it to be silent.
         """
-        return self.enter(args, kwargs, True) or None
+        return self.enter(args, kwargs, True)
 
 
 def style_of(options: Options) -> tuple[Any, ...]:
@@ -75,16 +82,32 @@ def _unknown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """What is entered where there is no entry, or the first one is to be checked yet."""
 
 
+@dataclass(slots=True)
+class Kind:
+    """What is known of the calls of one signature."""
+
+    #: calls that were traced, and those among them since the last recording
+    seen: int = 0
+    waiting: int = 0
+    recorded: int = 0
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Player:
-    """The entries of one function, and why it has none if it has none."""
+    """The entries of one function, and why it has none if it has none.
 
+    The second call of a kind is recorded, in the time in which its backward pass would be compiled otherwise. If calls
+    of the kind take other paths then, these are recorded too; the more paths there are that no call came back to, the
+    longer the next recording waits.
+    """
+
+    counts: Counts
     entries: list[Entry] = field(default_factory=list)
     #: how the first entry is entered
     enter: Enter = _unknown
     refused: str | None = None
     failures: list[str] = field(default_factory=list)
-    sightings: dict[Any, int] = field(default_factory=dict)
+    kinds: dict[Any, Kind] = field(default_factory=dict)
     #: kinds of calls that are not recorded any more, and why
     traced_only: dict[Any, str] = field(default_factory=dict)
 
@@ -97,27 +120,37 @@ class Player:
         self.enter = entries[0].enter if entries and not entries[0].checks else _unknown
 
     def play(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], style: tuple[Any, ...], tried: Enter | None = None
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], style: Any, tried: Enter = _unknown, found: Any = None
     ) -> tuple[Entry | None, Any]:
         """An entry that serves this call, and its result. `(None, True)` if the call must be traced and not
-        recorded. `tried` is known not to serve it.
+        recorded. If `found` is not None, it is what `tried` gave, which does not serve the call.
         """
         if unreplayable() is not None:
             return None, True
         silenced = False
-        for k, entry in enumerate(self.entries):
-            if entry.style != style or entry.enter is tried:
+        for k, entry in enumerate(tuple(self.entries)):
+            if entry.style != style:
                 continue
             try:
-                result = entry.play(args, kwargs)
+                result = entry.play(args, kwargs) if entry.enter is not tried or found is None else found
             except Exception:  # the traced call will raise it or warn, from the user's own line
                 silenced = silenced or not entry.outcomes
                 continue
-            if result is not None:
+            if result:
                 if k:
                     self.arrange([entry, *(other for other in self.entries if other is not entry)])
                 return entry, result
+            if result == ():
+                self.strayed(entry)
         return None, silenced
+
+    def strayed(self, entry: Entry) -> None:
+        """A call ran an entry, and took another path than the entry's: if many do in a row, the entry goes."""
+        if entry.replayed != self.counts.replayed:
+            entry.replayed, entry.strays = self.counts.replayed, 0
+        entry.strays += 1
+        if entry.strays >= MOST_STRAYS:
+            self.arrange([other for other in self.entries if other is not entry])
 
     def wants(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Any:
         """The signature of a call that should be recorded once it has been traced, else None."""
@@ -125,17 +158,21 @@ class Player:
             return None
         try:
             signature = signature_of(args, kwargs, chosen, style)
-            seen = self.sightings.get(signature, 0) + 1
+            kind = self.kinds.setdefault(signature, Kind())
         except (RefusedError, TypeError):
             return None
-        if len(self.sightings) > 256:
-            self.sightings.clear()
-        self.sightings[signature] = seen
-        if seen < 2 or signature in self.traced_only or len(self.entries) >= config.cache_size:
+        if len(self.kinds) > 256:
+            self.kinds = {signature: kind}
+        kind.seen += 1
+        kind.waiting += 1
+        if signature in self.traced_only or len(self.entries) >= config.cache_size:
             return None
-        if sum(entry.signature == signature for entry in self.entries) >= MOST_PATHS:
+        wasted = kind.recorded - sum(entry.signature == signature and entry.plays > 0 for entry in self.entries)
+        if kind.waiting < max(2, 2**wasted):
+            return None
+        if kind.recorded >= MOST_PATHS or wasted >= MOST_WASTED:
             self.arrange([entry for entry in self.entries if entry.signature != signature])
-            self.traced_only[signature] = f"it took more than {MOST_PATHS} paths through its branches"
+            self.traced_only[signature] = f"it took {kind.recorded} paths through its branches, or values from outside"
             return None
         return signature
 
@@ -152,13 +189,16 @@ class Player:
                 return None
             if known.signature == entry.signature:
                 reason = "another path through its branches, or other values read from outside"
+        kind = self.kinds.setdefault(entry.signature, Kind())
+        kind.waiting, kind.recorded = 0, kind.recorded + 1
+        entry.replayed = self.counts.replayed
         self.arrange([entry, *self.entries])
         return f"{entry.place}: {reason}"
 
     def clear(self) -> None:
         """Forget all calls."""
         self.arrange([])
-        self.refused, self.failures, self.sightings, self.traced_only = None, [], {}, {}
+        self.refused, self.failures, self.kinds, self.traced_only = None, [], {}, {}
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
         """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls,

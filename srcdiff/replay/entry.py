@@ -18,8 +18,9 @@ from srcdiff.config import config
 from srcdiff.replay.guard import Writer, targets
 from srcdiff.replay.strict import state, strict, tighten
 
-#: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded; None if that
-#: was not looked at, since modes, options or a debugger forbid replays. `anyhow` leaves those out.
+#: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded, `()` if it
+#: took another path; None if that was not looked at, since modes, options or a debugger forbid replays, which `anyhow`
+#: leaves out
 Enter = Callable[..., Any]
 
 
@@ -105,7 +106,8 @@ def finish(
         f"        {errors}.reset({before})",
     ]
     if branches:
-        w.require(*(name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True)))
+        went = (name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True))
+        w.require(*went, instead="()")
     value, *gradients = (_finished(w, *pair) for pair in zip(outs, results, strict=True))
     w.lines.append(f"    return {value}, {written(structured(gradients))}")
     text = "\n".join(w.lines) + "\n"

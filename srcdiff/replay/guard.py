@@ -73,15 +73,15 @@ class Writer:
         """A name for a variable."""
         return self._namer.take(stem)
 
-    def require(self, *conditions: str) -> None:
-        """Give up unless the conditions hold."""
+    def require(self, *conditions: str, instead: str = "False") -> None:
+        """Give up unless the conditions hold, and return something instead."""
         line = f"    if not ({' and '.join(conditions)}):"
         if len(line) <= _WIDTH:
             self.lines.append(line)
         else:
             first, *others = conditions
             self.lines += ["    if not (", f"        {first}", *(f"        and {each}" for each in others), "    ):"]
-        self.lines.append("        return False")
+        self.lines.append(f"        return {instead}")
 
 
 def targets(names: Sequence[str]) -> str:

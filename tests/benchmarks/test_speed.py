@@ -84,6 +84,13 @@ def test_a_graph_that_never_repeats_is_no_slower_than_in_pytorch(report: Report)
     assert ratios(found, "torch")["random_lengths"] >= 1
 
 
+def test_loops_of_random_length_are_no_slower_where_replays_are_tried(report: Report) -> None:
+    found = random_lengths.loops()
+    report["loops"] = [asdict(each) for each in found]
+    show(random_lengths.loops_table(found))
+    assert {each.length: each.ratio for each in found if each.ratio > 1.1} == {}
+
+
 def test_recording_adds_two_or_three_microseconds_and_ten_at_a_new_place(report: Report) -> None:
     """Operators and ufuncs one by one; of functions, which come through NumPy's protocol, the median."""
     report["recording"] = in_a_process("recording")

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import srcdiff as sd
+from srcdiff.api.player import MOST_STRAYS, MOST_WASTED
 from srcdiff.errors import ReplayError
 
 G = 1.5
@@ -407,6 +408,35 @@ def test_a_loop_of_a_length_that_depends_on_data() -> None:
         pair(x_of(k) * 5)
     for _ in range(10):
         pair(x_of(3) * 3)
+
+
+def test_a_loop_whose_length_never_comes_back_is_traced_after_few_recordings() -> None:
+    def function(x: Any) -> Any:
+        while np.sum(x * x) > 1.0:
+            x = x * 0.99
+        return np.sum(x)
+
+    step = sd.grad(function)
+    recorded: list[int] = []
+    for k in range(60):
+        x = np.ones(3) * 1.02**k
+        np.testing.assert_allclose(step(x), _scaled_down(x), rtol=1e-12)
+        recorded.append(step.cache_info().misses)
+        if k == 1:
+            (first,) = step._player.entries
+        assert k < 1 or (first in step._player.entries) == (k < 1 + MOST_STRAYS)
+    assert step._player.entries == [] and step.cache_info().replayed == 0
+    assert "paths through its branches" in step.explain(np.ones(3))
+    assert recorded[0] == 0 and recorded[1] == 1 and recorded[2:] == sorted(recorded[2:])
+    waits = [recorded.index(count) - recorded.index(count - 1) for count in range(2, MOST_WASTED + 1)]
+    assert waits == [2, 4, 8]
+
+
+def _scaled_down(x: Any) -> Any:
+    scale = 1.0
+    while np.sum((x * scale) ** 2) > 1.0:
+        scale *= 0.99
+    return np.full(3, scale)
 
 
 def test_unpacking_sorting_and_extremes() -> None:
