@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.api.gradient import Grad, Transformed, outside, release
-from srcdiff.api.trace import trace
+from srcdiff.api.trace import taken_apart, trace
 from srcdiff.api.tree import flatten, leaf_names, paired
 from srcdiff.autograd.cache import Counts
 from srcdiff.autograd.pushing import Pushforward
@@ -171,9 +171,11 @@ class Call:
             self._tangents: list[Any] = []
         else:
             taken = self.taken(_sequence("tangents", tangents))
-            places = [(key, j) for key, x in zip(chosen, self._given, strict=True) for j in range(len(flatten(x)[0]))]
-            self._constant = {place for place, t in zip(places, taken, strict=True) if t is None}
             self._tangents = [t for t in taken if t is not None]
+            if len(self._tangents) < len(taken):
+                given = zip(chosen, self._given, strict=True)
+                places = [(key, j) for key, x in given for j in range(len(taken_apart(x)[0]))]
+                self._constant = {place for place, t in zip(places, taken, strict=True) if t is None}
         self._trace = trace(function, list(args), dict(kwargs), chosen, names, self._constant)
         result, self._aux = self._trace.result, None
         if has_aux:
@@ -183,7 +185,7 @@ class Call:
                 )
             result, self._aux = result
         self._has_aux = has_aux
-        self._outs, self._rebuild = flatten(result)
+        self._outs, self._rebuild = taken_apart(result)
         self._push = Pushforward(self._outs, self._trace.edges, self._trace.start, counts)
 
     def taken(self, tangents: Sequence[Any]) -> list[Any]:
@@ -192,6 +194,11 @@ class Call:
             raise ArgumentError(f"{self.what}: {len(self._given)} primals, but {len(tangents)} tangents")
         found: list[Any] = []
         for key, value, tangent in zip(self._chosen, self._given, tangents, strict=True):
+            several = type(value) in (list, tuple) and type(tangent) in (list, tuple) and len(value) == len(tangent)
+            leaves, along = (value, tangent) if several else ((value,), (tangent,))
+            if all(map(_fit, leaves, along)):
+                found += along
+                continue
             try:
                 pairs = paired(value, tangent)
             except ArgumentError as error:
@@ -276,6 +283,13 @@ def _names_of(function: Callable[..., Any]) -> Callable[[Any], str]:
             return f"arg{key}"
 
     return name
+
+
+def _fit(value: Any, tangent: Any) -> bool:
+    """Whether both are arrays of one type, as they mostly are."""
+    if type(value) is not np.ndarray or type(tangent) is not np.ndarray:
+        return False
+    return value.dtype is tangent.dtype and value.shape == tangent.shape and value.dtype.kind == "f"
 
 
 def _kind(leaf: Any) -> str:

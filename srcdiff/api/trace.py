@@ -80,7 +80,7 @@ def trace(
     shared: dict[int, Any] = {}
     for key in chosen:
         given = args[key] if isinstance(key, int) else kwargs[key]
-        leaves, rebuild = _taken_apart(given)
+        leaves, rebuild = taken_apart(given)
         tensors = []
         for j, leaf in enumerate(leaves):
             if (key, j) in constant:
@@ -116,10 +116,10 @@ def trace(
     return Trace(result, arguments, edges, start)
 
 
-def _taken_apart(given: Any) -> tuple[list[Any], Rebuild]:
-    """`flatten`, with shortcuts for an array and for a list or tuple of arrays."""
+def taken_apart(given: Any) -> tuple[list[Any], Rebuild]:
+    """`flatten`, with shortcuts for an array or Tensor, and for a list or tuple of arrays."""
     kind = type(given)
-    if kind in _ARRAYS:
+    if kind in _ARRAYS or isinstance(given, TensorBase):
         return [given], _only
     if (kind is list or kind is tuple) and all(type(part) in _ARRAYS for part in given):
         return list(given), kind

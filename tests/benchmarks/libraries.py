@@ -75,10 +75,69 @@ def torch(work: Workload) -> Step:
     return step
 
 
+def directions(work: Workload) -> list[Any]:
+    """A tangent for each parameter."""
+    rng = np.random.default_rng(1)
+    return [np.asarray(rng.standard_normal(param.shape), param.dtype) for param in work.params]
+
+
+def srcdiff_forward(work: Workload) -> Step:
+    """The derivative of a function of arrays along tangents."""
+    sd = importlib.import_module("srcdiff")
+    tangents = directions(work)
+
+    def step() -> tuple[Any, list[Any]]:
+        loss, slope = sd.jvp(lambda params: work.loss(np, params, work.data), (work.params,), (tangents,))
+        return loss, [slope]
+
+    return step
+
+
+def jax_forward(work: Workload) -> Step:
+    """`jax.jvp`, compiled."""
+    jax = importlib.import_module("jax")
+    jax.config.update("jax_enable_x64", any(param.dtype == np.float64 for param in work.params))
+    params, data, tangents = (
+        [jax.numpy.asarray(array) for array in arrays] for arrays in (work.params, work.data, directions(work))
+    )
+
+    @jax.jit
+    def pushed(params: Any, data: Any, tangents: Any) -> Any:
+        return jax.jvp(lambda params: work.loss(jax.numpy, params, data), (params,), (tangents,))
+
+    def step() -> tuple[Any, list[Any]]:
+        loss, slope = jax.block_until_ready(pushed(params, data, tangents))
+        return loss, [slope]
+
+    return step
+
+
+def torch_forward(work: Workload) -> Step:
+    """PyTorch's dual tensors."""
+    torch = importlib.import_module("torch")
+    forward_ad = importlib.import_module("torch.autograd.forward_ad")
+    namespace = SimpleNamespace(**vars(torch))
+    namespace.max = lambda x, axis, keepdims: torch.amax(x, axis, keepdims)
+    params, tangents = ([torch.tensor(array) for array in arrays] for arrays in (work.params, directions(work)))
+    data = [torch.tensor(array) if isinstance(array, np.ndarray) else array for array in work.data]
+
+    def step() -> tuple[Any, list[Any]]:
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(x, t) for x, t in zip(params, tangents, strict=True)]
+            loss, slope = forward_ad.unpack_dual(work.loss(namespace, duals, data))
+        return loss, [slope]
+
+    return step
+
+
 LIBRARIES: dict[str, Callable[[Workload], Step]] = {
     each.__name__: each for each in (srcdiff, srcdiff_eager, torch, autograd, jax)
 }
-PACKAGES = {"srcdiff_eager": "srcdiff"}
+#: the same workloads, differentiated along a tangent of each parameter
+FORWARD: dict[str, Callable[[Workload], Step]] = {
+    each.__name__: each for each in (srcdiff_forward, torch_forward, jax_forward)
+}
+PACKAGES = {"srcdiff_eager": "srcdiff", **{name: name.removesuffix("_forward") for name in FORWARD}}
 
 
 def installed(library: str) -> bool:
@@ -89,7 +148,7 @@ def installed(library: str) -> bool:
 def warm_up(library: str) -> None:
     """Imports a library and has it differentiate something, so that the first step times tracing and compiling."""
     work = Workload(lambda xp, params, data: xp.sum(params[0] * params[0]), [np.ones(2, np.float32)], [])
-    LIBRARIES[library](work)()
+    {**LIBRARIES, **FORWARD}[library](work)()
 
 
 def to_numpy(value: Any) -> Any:

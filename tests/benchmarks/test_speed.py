@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks import compiling, entry, importing, random_lengths, recording, sidebyside
-from tests.benchmarks.libraries import LIBRARIES, installed
+from tests.benchmarks.libraries import FORWARD, LIBRARIES, installed
 from tests.benchmarks.sidebyside import ROOT, Timing
 
 GENEROUS = 2.0
@@ -74,6 +74,15 @@ def test_value_and_gradient_are_faster_than_pytorch_eager(steps: list[Timing]) -
 def test_value_and_gradient_are_four_times_as_fast_as_autograd(steps: list[Timing]) -> None:
     pytest.importorskip("autograd")
     assert statistics.geometric_mean(ratios(steps, "autograd").values()) >= 4
+
+
+def test_derivatives_along_tangents_are_faster_than_in_pytorch(report: Report) -> None:
+    libraries = [each for each in FORWARD if installed(each)]
+    found = [timing for each in WORKLOADS for timing in sidebyside.compare(each, libraries)]
+    report["forward"] = [asdict(each) for each in found]
+    show(sidebyside.table(found))
+    pytest.importorskip("torch")
+    assert {name: ratio for name, ratio in ratios(found, "torch_forward").items() if ratio < 1} == {}
 
 
 def test_a_graph_that_never_repeats_is_no_slower_than_in_pytorch(report: Report) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.libraries import LIBRARIES, Step, to_numpy, warm_up
+from tests.benchmarks.libraries import FORWARD, LIBRARIES, Step, to_numpy, warm_up
 from tests.benchmarks.workloads import WORKLOADS, random_lengths
 
 MAKERS = {**WORKLOADS, "random_lengths": random_lengths}
@@ -28,7 +28,7 @@ def prepare(library: str, workload: str) -> tuple[Step, dict[str, Any]]:
     work = MAKERS[workload](np.random.default_rng(0))
     warm_up(library)
     start = time.perf_counter()
-    step = LIBRARIES[library](work)
+    step = {**LIBRARIES, **FORWARD}[library](work)
     loss, gradients = step()
     first = time.perf_counter() - start
     sums = [float(to_numpy(loss))]
