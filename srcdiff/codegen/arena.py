@@ -1,19 +1,23 @@
 """Which values of a step live in buffers that are kept from call to call.
 
 Guarantees: a buffer holds only values that nothing outside the step can see: no output lives in it, nor a view of it.
-Two values that live in one buffer are those that `schedule` lets share memory.
+Two values that live in one buffer are those that `schedule` lets share memory. A step with buffers needs hardly more
+memory than without: where values come and go, and others take their place, it has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import gast
 
 from srcdiff.codegen.template import call, constant, name, store
 from srcdiff.core.program import Node
-from srcdiff.transform.schedule import Plan, Step
+from srcdiff.transform.schedule import Plan, Step, last_uses, roots, size_of
+
+SLACK = 8
 
 
 def buffered(
@@ -33,6 +37,37 @@ def buffered(
         for value, first in place.items()
         if first in able and first.aval.nbytes >= smallest and first not in seen
     }
+
+
+def raises_peak(steps: Sequence[Step], plan: Plan, outputs: Collection[Node], buffers: Mapping[Node, Node]) -> bool:
+    """Whether a step needs more memory at once, by more than one part in `SLACK`, if these values have buffers than if
+    each is freed after its use.
+    """
+    root = roots(steps)
+    last = last_uses(steps, root)
+    place: dict[Node, Node] = {}
+    for step, into in zip(steps, plan.into, strict=True):
+        if step.memory is step.defines:
+            place[step.defines] = step.defines if into is None else place[into]
+    born: dict[Node, int] = {}
+    gone: dict[Node, int] = {}
+    kept = {root.get(out, out) for out in outputs}
+    for k, step in enumerate(steps):
+        if step.defines in place:
+            born.setdefault(place[step.defines], k)
+    for value, here in place.items():
+        gone[here] = max(gone.get(here, 0), len(steps) if value in kept else last[value])
+
+    def peak(chosen: Iterable[Node]) -> int:
+        change = [0] * (len(steps) + 2)
+        for here in chosen:
+            change[born[here]] += size_of(here)
+            change[gone[here] + 1] -= size_of(here)
+        return max(accumulate(change))
+
+    lent = set(buffers.values())
+    with_buffers = sum(map(size_of, lent)) + peak(here for here in born if here not in lent)
+    return SLACK * with_buffers > (SLACK + 1) * peak(born)
 
 
 def declaration(arena: str, firsts: Sequence[Node]) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from srcdiff.codegen.emit import _Function
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.printer import Comments
-from srcdiff.codegen.statements import Statement
+from srcdiff.codegen.statements import LARGE, Statement
 from srcdiff.codegen.template import call, constant, name, store
 from srcdiff.core.block import Blocks
 from srcdiff.core.program import Node, Program
@@ -36,7 +36,8 @@ def has_blocks(program: Program) -> bool:
 def emit_blocks(program: Program, doc: str | Header | None = None, plain: bool = False) -> str:
     """The text of a function that computes the program's outputs, and of the functions for one block it calls."""
     function = _Blocked(program, plain)
-    function.quick = not plain
+    if not plain:
+        function.hurry(LARGE)
     text = function.text(doc)
     return "\n\n".join([*function.bodies, text])
 
@@ -56,7 +57,8 @@ class _Blocked(_Function):
 
     def _loop(self, node: Node, spec: Blocks) -> list[Any]:
         body = _Function(spec.body, self.plain)
-        body.quick, body.large = self.quick, SMALLEST
+        if self.quick:
+            body.hurry(SMALLEST)
         body.namer.take(self.program.name)
         self.bodies.append(body.text(f"What is done with {spec.size} rows, which stay in the cache."))
         items = {x.kwargs["k"]: x for x in self.items.get(node, ())}

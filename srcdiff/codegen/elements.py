@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import gast
 
-from srcdiff.codegen.emit import _with_out
+from srcdiff.codegen.emit import _ufunc, _with_out
 from srcdiff.codegen.numbers import _is_computed, _is_number
 from srcdiff.codegen.template import constant, name, subscript
-from srcdiff.core.loop import Element, Loop
+from srcdiff.core.loop import Carried, Element, Loop
 from srcdiff.core.program import Node, Program
 from srcdiff.index import Dynamic, Index
 
@@ -29,6 +30,49 @@ def is_loop(node: Node) -> bool:
 def count_reads(spec: Loop, operand: int) -> int:
     """How many inputs of the body are made of an operand."""
     return sum(read.operand == operand for read in spec.reads)
+
+
+def stacks_of(loop: Node, items: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The results of a loop that are arrays of the values of all iterations, as far as something reads them."""
+    spec: Loop = loop.kwargs["spec"]
+    first = len(spec.carried)
+    stacked = {first + k for k, each in enumerate(spec.kept) if each.stacked}
+    return list({x.kwargs["k"]: x for x in items.get(loop, ()) if x.kwargs["k"] in stacked}.values())
+
+
+def living_on(spec: Loop) -> list[int]:
+    """The operands of a loop whose memory may be that of a result: carried, or handed on as they are."""
+    inner = any(is_loop(node) for node in spec.body.nodes())
+    handed: set[Node] = set()
+    for out in spec.body.outputs:
+        while out is not None and out.prim is not None and out.prim.view:
+            out = out.operands[0]
+        if out is not None:
+            handed.add(out)
+    return [
+        read.operand for x, read in zip(spec.body.inputs, spec.reads, strict=True)
+        if inner or x in handed or type(read) is Carried
+    ]  # fmt: skip
+
+
+def written_over(loop: Node, stack: Node) -> Node | None:
+    """The operand whose elements may be overwritten with those of a stack: each is read once, by the very operation
+    that makes the element there.
+    """
+    spec: Loop = loop.kwargs["spec"]
+    each = spec.kept[stack.kwargs["k"] - len(spec.carried)]
+    made = spec.body.outputs[each.output]
+    if each.initial is not None or made is None or made.prim is None or not made.prim.elementwise or not _ufunc(made):
+        return None
+    uses = Counter(x for node in spec.body.nodes() for x in node.operands)
+    for x, read in zip(spec.body.inputs, spec.reads, strict=True):
+        if x not in made.operands or uses[x] != 1 or type(read) is not Element or (read.start, read.step) != (0, 1):
+            continue
+        operand = loop.operands[read.operand]
+        whole = len(read.index.parts) == 1 and operand.aval is stack.aval and x not in spec.body.outputs
+        if whole and count_reads(spec, read.operand) == 1 and loop.operands.count(operand) == 1:
+            return operand
+    return None
 
 
 def is_zeros(x: Node) -> bool:

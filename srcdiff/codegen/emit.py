@@ -15,7 +15,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from srcdiff.codegen.arena import buffered, declaration, giving, taking
+from srcdiff.codegen.arena import buffered, declaration, giving, raises_peak, taking
 from srcdiff.codegen.header import Header, docstring
 from srcdiff.codegen.idioms import adds_up, index_tree, number, written, zeros
 from srcdiff.codegen.namer import Namer
@@ -29,6 +29,7 @@ from srcdiff.transform.schedule import Plan, Step, schedule
 #: statements of one function; longer ones are split into parts
 LONGEST = 5_000
 PART = 2_500
+QUICK = 3 << 10  # bytes; where only speed counts, an array of this size is worth memory that the cache still has
 _TEXT = 88  # longest user's line shown
 
 _UFUNCS = {
@@ -46,7 +47,8 @@ def emit(
     order of the program.
     """
     function = _Function(program, plain, exact=exact)
-    function.quick = quick and not plain
+    if quick and not plain:
+        function.hurry()
     return function.text(doc)
 
 
@@ -71,6 +73,8 @@ class _Function:
         #: for each value that lives in a buffer kept from call to call, the first one that does; and the names of these
         self.buffers: dict[Node, Node] = {}
         self.buffer_names: dict[Node, str] = {}
+        #: for each array that a loop fills, the value whose memory it takes; None for memory of its own
+        self.stacks: dict[Node, Node | None] = {}
         for node in program.inputs:
             self.names[node] = self.namer.take(node.name or "x")
         items: dict[Node, list[Node]] = {}
@@ -79,6 +83,10 @@ class _Function:
                 items.setdefault(node.operands[0], []).append(node)
         self.items = items
         self.shown: Source | None = None
+
+    def hurry(self, large: int | None = None) -> None:
+        """Write for speed; arrays of so many bytes get planned memory."""
+        self.quick, self.large = True, min(QUICK, LARGE) if large is None else large
 
     # --------------------------------------------------------------------------------------------------- the function
 
@@ -227,17 +235,41 @@ class _Function:
     def _plan(self) -> Plan:
         count = len(self.statements)
         large = LARGE if self.large is None else self.large
-        if self.plain or not any(_bytes(statement.node) >= large for statement in self.statements):
+        filled = [x for statement in self.statements for x in self._filled(statement)]
+        if self.plain or not any(_bytes(x) >= large for x in (*filled, *(each.node for each in self.statements))):
             return Plan((None,) * count, ((),) * count)
         defined = {statement.node for statement in self.statements}
-        steps = [self._step(each, defined) for each in self.statements]
-        plan = schedule(steps, self._kept(), large)
+        groups = [self._steps(each, defined) for each in self.statements]
+        steps = [step for group in groups for step in group]
+        kept = self._kept()
+        plan = schedule(steps, kept, large)
         if self.quick and count <= LONGEST:
             able = [s.defines for s in steps if s.writable or (s.fresh and s.defines.prim.name == "matmul")]  # type: ignore[union-attr]
-            self.buffers = buffered(steps, plan, self._kept(), able, large)
+            found = buffered(steps, plan, kept, able, large)
+            if not raises_peak(steps, plan, kept, found):
+                self.buffers = found
             for first in dict.fromkeys(self.buffers.values()):
                 self.buffer_names[first] = self.namer.take(f"buffer_{len(self.buffer_names) + 1}")
-        return plan
+        return self._by_statement(groups, plan)
+
+    def _by_statement(self, groups: Sequence[Sequence[Step]], plan: Plan) -> Plan:
+        """The plan of steps as one of statements: the last step of each is its own, those before it fill arrays."""
+        into: list[Node | None] = []
+        deleted: list[tuple[Node, ...]] = []
+        stop = 0
+        for group in groups:
+            start, stop = stop, stop + len(group)
+            self.stacks.update({step.defines: plan.into[start + k] for k, step in enumerate(group[:-1])})
+            into.append(plan.into[stop - 1])
+            deleted.append(tuple(x for each in plan.deleted[start:stop] for x in each))
+        return Plan(tuple(into), tuple(deleted))
+
+    def _filled(self, statement: Statement) -> list[Node]:
+        """Arrays that a statement makes beside the value it defines."""
+        return []
+
+    def _steps(self, statement: Statement, defined: set[Node]) -> list[Step]:
+        return [self._step(statement, defined)]
 
     def _lend(self, body: list[Any]) -> str:
         """Let a function take its buffers first and give them back in the end; the text that makes them."""

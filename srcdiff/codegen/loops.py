@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -21,11 +22,14 @@ from srcdiff.codegen.elements import (
     element_index,
     is_loop,
     is_zeros,
+    living_on,
     loops_of_numbers,
     operations,
     shifted,
+    stacks_of,
     without_number,
     writing_into,
+    written_over,
 )
 from srcdiff.codegen.emit import _Function, _ufunc_of, emit
 from srcdiff.codegen.header import Header
@@ -36,6 +40,7 @@ from srcdiff.codegen.template import call, constant, method, name, renamed, stor
 from srcdiff.core.loop import Carried, Fixed, Kept, Loop
 from srcdiff.core.program import Node, Program
 from srcdiff.transform.names import stem
+from srcdiff.transform.schedule import Step
 
 _LOAD = gast.Load()
 
@@ -51,7 +56,8 @@ def emit_loops(
     if quick and loops_of_numbers(program):
         return _emit_number_loops(program, doc)
     function = _Looping(program, plain, exact=exact)
-    function.quick = quick and not plain
+    if quick and not plain:
+        function.hurry()
     return function.text(doc)
 
 
@@ -86,12 +92,38 @@ class _Looping(_Function):
             lines.append(gast.Delete([gast.Name(self.names[x], gast.Del(), None, None) for x in dict.fromkeys(dead)]))
         return lines
 
+    # Memory: an array that a loop fills is planned as if a step before the loop made it.
+
     def _kept(self) -> list[Node]:
-        """What goes into a loop may live on in a list of its values."""
-        return [
-            *super()._kept(),
-            *(x for s in self.statements if is_loop(s.node) for x in s.reads),
-        ]
+        """The outputs, and what goes into a loop and may live on in what comes out."""
+        kept = super()._kept()
+        for statement in self.statements:
+            if is_loop(statement.node):
+                kept += [statement.node.operands[k] for k in living_on(statement.node.kwargs["spec"])]
+        return kept + [y for x in kept for y in self._beside(x)]
+
+    def _filled(self, statement: Statement) -> list[Node]:
+        """The arrays of values of all iterations that something reads."""
+        return stacks_of(statement.node, self.items) if is_loop(statement.node) else []
+
+    def _beside(self, x: Node) -> list[Node]:
+        """The arrays that a loop fills along with a result in which the value lives: that may be an element of one."""
+        while x.prim is not None and x.prim.view and x.prim.name != "item":
+            x = x.operands[0]
+        if x.prim is None or x.prim.name != "item" or not is_loop(x.operands[0]):
+            return []
+        return stacks_of(x.operands[0], self.items)
+
+    def _steps(self, statement: Statement, defined: set[Node]) -> list[Step]:
+        node = statement.node
+        reads = tuple(dict.fromkeys(y for x in statement.reads for y in (x, *self._beside(x))))
+        if not is_loop(node):
+            return [replace(self._step(statement, defined), reads=reads)]
+        filled = self._filled(statement)
+        taken = {x: over for x in filled if (over := written_over(node, x)) is not None}
+        steps = [Step(x, (taken[x],) if x in taken else (), x, True, True) for x in filled]
+        reads = tuple(x for x in reads if x not in taken.values())
+        return [*steps, Step(node, (*reads, *filled), node, False, False)]
 
 
 class _LoopText:
@@ -123,7 +155,7 @@ class _LoopText:
             for item in items:
                 outer.names[item] = label
             kept.append((each, label))
-            self._buffer(each, label)
+            self._buffer(each, label, items[0] if items else None)
         body = _Body(outer, self.node, self.operands, kept)
         for k, read in carried:
             initial = self.node.operands[read.operand]
@@ -166,9 +198,9 @@ class _LoopText:
     def _initial(self, x: Node, operand: int) -> Any:
         return self.outer._tree(x) if is_zeros(x) or self.operands[operand] is None else self.operands[operand]
 
-    def _buffer(self, each: Kept, label: str) -> None:
+    def _buffer(self, each: Kept, label: str, item: Node | None) -> None:
         """The array or list that keeps a value of all iterations."""
-        spec = self.spec
+        outer, spec = self.outer, self.spec
         aval: Any = spec.body.outputs[each.output].aval  # type: ignore[union-attr]
         first = None
         if each.initial is not None:
@@ -178,7 +210,15 @@ class _LoopText:
                 first = self.operands[read.operand] = self._named(self.node.operands[read.operand])
         count = spec.trips + (first is not None)
         made: Any
-        if each.stacked:
+        remark = f"{abbreviate(aval.dtype)}[{','.join(map(str, (count, *aval.shape)))}]" if each.stacked else None
+        over = None if item is None else outer.stacks.get(item)
+        if over is not None:
+            made = name(outer.names[over])
+            remark = f"{remark}, reuses {outer.names[over]}"
+        elif item in outer.buffers:
+            made = name(outer.buffer_names[outer.buffers[item]])
+            remark = f"{remark}, in {made.id}"
+        elif each.stacked:
             shape = (count, *aval.shape)
             dtype = [] if aval.dtype == np.float64 else [constant(aval.dtype)]
             made = call("np.empty", constant(shape if len(shape) > 1 else count), *dtype)
@@ -187,9 +227,7 @@ class _LoopText:
         else:
             made = gast.List([] if first is None else [first], _LOAD)
         line = gast.Assign([store(label)], made, None)
-        sizes = ",".join(map(str, (count, *aval.shape)))
-        remark = f"{abbreviate(aval.dtype)}[{sizes}]" if each.stacked else None
-        self.outer.comments[line] = Comments((), remark)
+        outer.comments[line] = Comments((), remark)
         self.before.append(line)
         if each.stacked and first is not None:
             self.before.append(gast.Assign([gast.Subscript(name(label), constant(0), gast.Store())], first, None))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from srcdiff.core.program import Node
 
@@ -38,23 +39,29 @@ class Plan:
 
 def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int) -> Plan:
     """Reuse and deletion of memory of at least `smallest` bytes."""
-    root = _roots(steps)
-    last = _last_uses(steps, root)
+    root = roots(steps)
+    last = last_uses(steps, root)
     kept = {root.get(out, out) for out in outputs}
-    owned = {step.defines for step in steps if step.fresh and _size(step) >= smallest}
+    owned = {step.defines for step in steps if step.fresh and size_of(step.defines) >= smallest}
     place: dict[Node, Node] = {}  # for each owned value the first one that lived in its memory
     holder: dict[Node, Node] = {}  # for each such memory the owned value that lives in it
     free: dict[Node, int] = {}  # memory that nobody reads any more -> since which step
+    idle: dict[Any, list[Node]] = {}  # the same by aval, the last one last
     into: list[Node | None] = []
     for k, step in enumerate(steps):
         ending = [value for value in dict.fromkeys(root.get(read, read) for read in step.reads)
                   if value in owned and value not in kept and last[value] == k]  # fmt: skip
         chosen = None
         if step.writable and step.defines in owned:
-            candidates = [place[value] for value in ending] + [*reversed(free)]
-            chosen = next((here for here in candidates if holder[here].aval is step.defines.aval), None)
+            aval = step.defines.aval
+            chosen = next((place[value] for value in ending if value.aval is aval), None)
+            if chosen is None and idle.get(aval):
+                chosen = idle[aval].pop()
         into.append(None if chosen is None else holder[chosen])
-        free.update({place[value]: k for value in ending})
+        for value in ending:
+            if place[value] is not chosen:
+                free[place[value]] = k
+                idle.setdefault(value.aval, []).append(place[value])
         if step.defines in owned:
             here = place[step.defines] = step.defines if chosen is None else chosen
             holder[here] = step.defines
@@ -62,12 +69,12 @@ def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int) ->
     return Plan(tuple(into), _deletions(steps, root, place, free, smallest))
 
 
-def _size(step: Step) -> int:
-    avals = step.defines.aval
-    return sum(a.nbytes for a in avals) if isinstance(avals, tuple) else int(avals.nbytes)
+def size_of(node: Node) -> int:
+    """The bytes of a value."""
+    return sum(a.nbytes for a in node.aval) if isinstance(node.aval, tuple) else int(node.aval.nbytes)
 
 
-def _roots(steps: Sequence[Step]) -> dict[Node, Node]:
+def roots(steps: Sequence[Step]) -> dict[Node, Node]:
     """For each value the value that allocated the memory it lives in."""
     root: dict[Node, Node] = {}
     for step in steps:
@@ -76,7 +83,8 @@ def _roots(steps: Sequence[Step]) -> dict[Node, Node]:
     return root
 
 
-def _last_uses(steps: Sequence[Step], root: dict[Node, Node]) -> dict[Node, int]:
+def last_uses(steps: Sequence[Step], root: dict[Node, Node]) -> dict[Node, int]:
+    """For each value that allocated memory the last step that reads anything in it."""
     last: dict[Node, int] = {}
     for k, step in enumerate(steps):
         last[root[step.defines]] = k
@@ -89,7 +97,7 @@ def _deletions(
     steps: Sequence[Step], root: dict[Node, Node], place: dict[Node, Node], free: dict[Node, int], smallest: int
 ) -> tuple[tuple[Node, ...], ...]:
     """Memory that stays free is given back, if a later step needs as much; under all names it has."""
-    final = max((k for k, step in enumerate(steps) if _size(step) >= smallest), default=-1)
+    final = max((k for k, step in enumerate(steps) if size_of(step.defines) >= smallest), default=-1)
     values: dict[Node, list[Node]] = {}
     for step in steps:
         here = place.get(root[step.defines])

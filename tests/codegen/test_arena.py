@@ -7,15 +7,20 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from srcdiff import runtime
 from srcdiff.codegen.emit import emit
 from srcdiff.codegen.loader import load
+from srcdiff.codegen.loops import emit_loops
 from srcdiff.core.builder import Builder, interpret
 from srcdiff.core.program import Node, Program
-from tests.transform.programs import P, f64, total
+from srcdiff.transform.ahead import ahead
+from srcdiff.transform.reroll import reroll
+from tests.transform.programs import P, f64, inputs_of, total
+from tests.transform.test_reroll import Drawn, fused, unrolled
 
 ROWS = 200  # of a matrix of ROWS x ROWS, large enough for buffers
 
@@ -46,6 +51,26 @@ def test_the_text_says_where_values_live() -> None:
     assert "np.matmul(x, y, out=buffer_1)" in text
     assert text.endswith("    buffers.give(lent)\n    return product_2, turned, total\n")
     assert "buffer" not in emit(chain(), plain=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(unrolled(), st.booleans())
+def test_loops_compute_the_same_in_memory_that_is_used_again(case: Drawn, forward: bool) -> None:
+    """Arrays that loops fill, too; and what a call gave is left alone by the next."""
+    program = ahead(reroll(case.program if forward else fused(*case, exact=False), False, tiny=0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("srcdiff.codegen.emit.LARGE", 1)
+        patch.setattr("srcdiff.codegen.statements.LARGE", 1)
+        text = emit_loops(program, quick=True)
+    step = load(text, program.name, "step", {"np": np, "rt": runtime})
+    given = [inputs_of(program, seed) for seed in (1, 2, 1)]
+    with np.errstate(all="ignore"):
+        results = [step(*values) for values in given]
+        expected = [interpret(program, values) for values in given]
+    for got, want in zip(results, expected, strict=True):
+        for x, y in zip(got, want, strict=True):
+            if y is not None:
+                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9, err_msg=text)
 
 
 def test_what_a_call_gave_is_not_touched_by_the_next() -> None:
@@ -132,3 +157,37 @@ def test_a_step_needs_no_more_memory_than_the_straight_text() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] <= peaks[0] * 1.02
+
+
+def test_buffers_do_not_raise_the_peak() -> None:
+    """Where arrays of one size are followed by outputs as large, each is freed before the next is made."""
+    b = Builder()
+    x, y = b.input(f64(ROWS, ROWS), "x"), b.input(f64(ROWS, ROWS), "y")
+    first = P["tanh"](P["sin"](x) @ y)
+    outputs = []
+    for _ in range(6):
+        first = P["tanh"](P["sin"](first) @ y)
+        outputs.append(P["transpose"](x, axes=(1, 0)) @ first)
+    program = Program("step", (x, y), tuple(outputs))
+    step, text = loaded(program)
+    assert "buffer" not in text
+    assert "del " in text or "reuses" in text
+    given = values(4)
+    step(*given)
+    tracemalloc.start()
+    try:
+        results = step(*given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    size = results[0].nbytes
+    assert peak < (len(outputs) + 3.5) * size
+
+
+def test_small_arrays_get_memory_only_where_speed_counts() -> None:
+    b = Builder()
+    x = b.input(f64(500), "x")
+    program = Program("step", (x,), (total(P["tanh"](P["sin"](x) * x) * x),))
+    assert "out=" not in emit(program)
+    assert "out=" in emit(program, quick=True)
+    assert "out=" not in emit(program, quick=True, plain=True)

@@ -19,10 +19,10 @@ def batches(W, U, b, V, xs, h0, y):
     g_V = h_t.T @ product                                           # f32[64,1]
     # h = np.tanh(xs[t] @ W + h @ U + b)                            model.py:8
     part = h[1:]                                                    # f32[50,16,64]
-    product_2 = part * part                                         # f32[50,16,64]
+    product_2 = np.multiply(part, part, out=total)                  # f32[50,16,64], reuses total
     diff_2 = np.subtract(1, product_2, out=product_2)               # f32[50,16,64], reuses product_2
     turned = np.ascontiguousarray(U.T)                              # f32[64,64]
-    products = np.empty((50, 16, 64), np.float32)                   # f32[50,16,64]
+    products = diff_2                                               # f32[50,16,64], reuses diff_2
     for t in reversed(range(50)):
         # h = np.tanh(xs[t] @ W + h @ U + b)                        model.py:8
         product_t = np.multiply(g_h, diff_2[t], out=products[t])    # f32[16,64]
