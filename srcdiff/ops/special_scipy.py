@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from srcdiff.core.primitive import Primitive
-from srcdiff.ops.elementwise import absolute, conj, less, less_equal, sign, where
+from srcdiff.ops.elementwise import absolute, conj, equal, less, less_equal, logical_and, sign, where
 from srcdiff.ops.families import elementwise, nondiff
 from srcdiff.ops.selection import clip, maximum
 from srcdiff.ops.special import digamma, i0, sinc
@@ -135,9 +135,15 @@ binom = elementwise(
 
 # ---------------------------------------------------------------------------------------------- divergences and losses
 
+
+def _tame(x: Any, y: Any) -> Any:
+    """y, and 0 where x is 0 and log1p y is infinite or NaN: there x log1p y is 0, as are its slopes."""
+    return where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, y)
+
+
 xlog1py: Primitive = elementwise(
     "xlog1py", "x y", "rt.special.xlog1py(x, y)",
-    [lambda t, out, x, y: xlog1py(t, y), lambda t, out, x, y: t * (x / (1.0 + y))],
+    [lambda t, out, x, y: xlog1py(t, _tame(x, y)), lambda t, out, x, y: t * (x / (1.0 + _tame(x, y)))],
 )  # fmt: skip
 rel_entr = elementwise(
     "rel_entr", "x y", "rt.special.rel_entr(x, y)",

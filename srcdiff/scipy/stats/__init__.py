@@ -10,6 +10,7 @@ from typing import Any
 from scipy import stats as _original
 
 from srcdiff.scipy.stats.bounded import *  # noqa: F403
+from srcdiff.scipy.stats.counts import *  # noqa: F403
 from srcdiff.scipy.stats.distribution import Distribution as _Distribution
 from srcdiff.scipy.stats.half_line import *  # noqa: F403
 from srcdiff.scipy.stats.lifetimes import *  # noqa: F403

@@ -50,10 +50,9 @@ def either(*conditions: Any) -> Any:
 
 
 def spread(x: Any, *others: Any) -> Any:
-    """`x`, broadcast to the shape that it and the others have together; a Tensor if any of them is one."""
+    """`x`, broadcast to the shape that it and the others have together."""
     shape = np.broadcast_shapes(*(tuple(v.shape) for v in (x, *others)))
-    x = x if tuple(x.shape) == shape else broadcast_to(x, shape=shape)
-    return x if isinstance(x, Operand) else like(x, *others)
+    return x if tuple(x.shape) == shape else broadcast_to(x, shape=shape)
 
 
 class Distribution:
@@ -161,7 +160,8 @@ def method(name: str, compute: Callable[..., Any]) -> Any:
     def call(self: Distribution, *args: Any, **kwargs: Any) -> Any:
         if not any_traced(args, kwargs):
             return getattr(self.original, name)(*args, **kwargs)
-        return compute(self, **self.arguments(name, args, kwargs))
+        out = compute(self, **self.arguments(name, args, kwargs))
+        return out if isinstance(out, (Operand, tuple)) else like(out, *args, *kwargs.values())
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"SciPy's `{name}`."
