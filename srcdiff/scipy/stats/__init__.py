@@ -14,6 +14,7 @@ from srcdiff.scipy.stats.counts import *  # noqa: F403
 from srcdiff.scipy.stats.distribution import Distribution as _Distribution
 from srcdiff.scipy.stats.half_line import *  # noqa: F403
 from srcdiff.scipy.stats.lifetimes import *  # noqa: F403
+from srcdiff.scipy.stats.multivariate import *  # noqa: F403
 from srcdiff.scipy.stats.whole_line import *  # noqa: F403
 from srcdiff.scipy.support import rest_of
 
