@@ -11,10 +11,14 @@ from scipy import stats as _original
 
 from srcdiff.scipy.stats.bounded import *  # noqa: F403
 from srcdiff.scipy.stats.counts import *  # noqa: F403
+from srcdiff.scipy.stats.descriptive import *  # noqa: F403
 from srcdiff.scipy.stats.distribution import Distribution as _Distribution
 from srcdiff.scipy.stats.half_line import *  # noqa: F403
+from srcdiff.scipy.stats.kde import *  # noqa: F403
 from srcdiff.scipy.stats.lifetimes import *  # noqa: F403
 from srcdiff.scipy.stats.multivariate import *  # noqa: F403
+from srcdiff.scipy.stats.testing import *  # noqa: F403
+from srcdiff.scipy.stats.transformations import *  # noqa: F403
 from srcdiff.scipy.stats.whole_line import *  # noqa: F403
 from srcdiff.scipy.support import rest_of
 
