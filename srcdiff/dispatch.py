@@ -26,7 +26,7 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if implementation is None:
         if _are_constants((args, kwargs)):
             return func(*_exported(args), **_exported(kwargs))
-        raise UnsupportedError(f"{_name(func)} is not supported on Tensors, at {where(*user_place(3))}")
+        raise _unsupported(_name(func), _name(func))
     out = kwargs.get("out")
     if "out" in kwargs:
         kwargs = {key: value for key, value in kwargs.items() if key != "out"}
@@ -41,6 +41,11 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     except ValueError as error:
         raise _located(error, func, args) from error
     return result if out is None else write_out(out, result, _name(func))
+
+
+def _unsupported(name: str, rule_for: str = "") -> UnsupportedError:
+    hint = f"; sd.defvjp({rule_for}, ...) gives it a derivative" if rule_for else ""
+    return UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(4))}{hint}")
 
 
 def _located(error: ValueError, func: Any, args: tuple[Any, ...]) -> ValueError:
@@ -71,14 +76,14 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         if function is None:
             if _are_constants((inputs, kwargs)) and out is None:
                 return ufunc(*_exported(inputs), **_exported(kwargs))
-            raise UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(3))}")
+            raise _unsupported(name, name)
         result = _elementwise(function, name, [operand(x) for x in inputs], out, **kwargs)
     else:
         function = UFUNC_METHODS.get((ufunc, method))
         if function is None:
             if _are_constants((inputs, kwargs)) and out is None:
                 return getattr(ufunc, method)(*_exported(inputs), **_exported(kwargs))
-            raise UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(3))}")
+            raise _unsupported(name)
         result = function(*inputs, **kwargs)
     return result if out is None else write_out(out, result, name)
 

@@ -15,6 +15,7 @@ from srcdiff.api.inspect import cache_clear, cache_info, program, source
 from srcdiff.api.jacobian import vjp
 from srcdiff.api.tangent import hvp, jvp, linearize
 from srcdiff.api.transforms import compile, detach, grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
+from srcdiff.autograd.declared import defjvp, defvjp, primitive
 from srcdiff.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -619,6 +620,8 @@ __all__ = [
     "cumsum",
     "cumulative_trapezoid",
     "default_generator",
+    "defjvp",
+    "defvjp",
     "deg2rad",
     "det",
     "detach",
@@ -839,6 +842,7 @@ __all__ = [
     "pow",
     "prelu",
     "preserve_format",
+    "primitive",
     "prod",
     "program",
     "promote_types",

@@ -4,7 +4,8 @@ matched by one of the root's compiled derivatives   -> generated code
 seen before                                         -> compile, then generated code
 seen for the first time                             -> the program as the rules give it, operation by operation
 to be differentiated again                          -> the program on Tensors, hence recorded
-custom functions in between                         -> from backward passes (`transposing`)
+custom functions in between                         -> node by node where they have forward rules (`onward`), else
+                                                       from backward passes (`transposing`)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from srcdiff.autograd.cache import STATS, Counts, remember
 from srcdiff.autograd.engine import CANDIDATES, why_compiled
+from srcdiff.autograd.onward import onward
 from srcdiff.autograd.step import saved_item, saved_tensor
 from srcdiff.autograd.transposing import Transposed
 from srcdiff.config import config
@@ -134,11 +136,15 @@ class Pushforward:
             return [None] * len(roots)
         try:
             if _is_odd(nodes, moving, needed):
+                if not is_open and not older:
+                    found = onward(nodes, roots, edges, tangents, needed, options.exact)
+                    if found is not None:
+                        return found
                 return self._by_transposing(tangents, is_open)
             if not is_open and not older:
-                found = self._compiled(nodes, alive)
-                if found is not None and (matched := found.match(roots, edges, False)) is not None:
-                    return self._run(found, tangents, matched[1])
+                known = self._compiled(nodes, alive)
+                if known is not None and (matched := known.match(roots, edges, False)) is not None:
+                    return self._run(known, tangents, matched[1])
             linear = self._linear(nodes, alive, is_open)
         except CompileError:
             if options.verify:

@@ -80,3 +80,20 @@ def _seed(tangent: Any, like: Any, create_graph: bool) -> Any:
         tangent = tangent._value
     array = np.asarray(tangent, dtype=like.dtype)[()]
     return record.plain(array) if create_graph else array
+
+
+def transposed(function: Any, like: Any, ct: Any, create_graph: bool) -> Any:
+    """The adjoint, applied to `ct`, of a linear function of one Tensor of the shape and dtype of `like`."""
+    tangent = record.plain(np.zeros(np.shape(like), np.asarray(like).dtype))
+    tangent._edge = Dummy()
+    with Mode(grad=True):
+        made = function(tangent)
+    pairs = list(zip(made, ct, strict=True)) if isinstance(made, tuple) else [(made, ct)]
+    roots, seeds = [], []
+    for out, seed in pairs:
+        if isinstance(out, TensorBase) and out._edge is not None:
+            roots.append(out._edge)
+            seeds.append(_seed(seed, out._value, create_graph))
+    if not roots:
+        return None
+    return gradients(roots, seeds, [tangent._edge], retain=True, create_graph=create_graph)[0]

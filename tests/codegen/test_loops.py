@@ -167,6 +167,7 @@ def test_time_does_not_depend_on_the_number_of_iterations() -> None:
 
 def test_a_sum_of_parts_inside_a_loop_has_one_name() -> None:
     """The variable that a loop's body collects slices in was named twice."""
+
     def f(x: Any) -> Any:
         volume: Any = 1.0
         edges = [np.linspace(x[k] - 0.5, 2 * x[k], 3) for k in range(4)]
