@@ -21,7 +21,8 @@ Step = Callable[[], tuple[Any, list[Any]]]
 def srcdiff(work: Workload) -> Step:
     """Gradients of a function of arrays."""
     sd = importlib.import_module("srcdiff")
-    function = sd.value_and_grad(lambda params, data: work.loss(np, params, data))
+    loss = work.loss
+    function = sd.value_and_grad(lambda params, data: loss(np, params, data))
     return lambda: function(work.params, work.data)
 
 

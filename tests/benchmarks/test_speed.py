@@ -85,6 +85,14 @@ def test_derivatives_along_tangents_are_faster_than_in_pytorch(report: Report) -
     assert {name: ratio for name, ratio in ratios(found, "torch_forward").items() if ratio < 1} == {}
 
 
+def test_the_first_call_takes_a_fifth_of_jax_everywhere_and_a_tenth_on_average(steps: list[Timing]) -> None:
+    pytest.importorskip("jax")
+    first = {(each.workload, each.library): each.first_milliseconds for each in steps}
+    shares = {workload: first[workload, "srcdiff"] / first[workload, "jax"] for workload in WORKLOADS}
+    assert {workload: share for workload, share in shares.items() if share > 1 / 5} == {}
+    assert statistics.geometric_mean(shares.values()) <= 1 / 10
+
+
 def test_a_graph_that_never_repeats_is_no_slower_than_in_pytorch(report: Report) -> None:
     pytest.importorskip("torch")
     found = random_lengths.measure()
