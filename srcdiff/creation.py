@@ -33,6 +33,8 @@ def made(value: Any, requires_grad: bool = False, traced: bool = False) -> Any:
         if value.dtype.kind not in "fc":
             raise AutogradError("Only Tensors of floating point and complex dtype can require gradients")
         set_requires_grad(out, True)
+    if modes.recorder is not None:
+        modes.recorder.created(out)
     return out
 
 

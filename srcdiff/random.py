@@ -8,12 +8,13 @@ it gives in `numpy.random`. Nothing here touches NumPy's own global generator.
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shape = Sequence[SupportsIndex]
+F = TypeVar("F", bound="Callable[..., Any]")
 
 #: The seed of a `Generator` that was given none, as in PyTorch: new generators all start alike.
 _UNSEEDED: Final = 67280421310721
@@ -107,6 +109,14 @@ class Generator:
                 "uinteger": int(record["uinteger"]),
             }
 
+    def mark(self) -> Any:
+        """Where the stream is, for `rewind`: quicker than a state."""
+        return self._seed, self._rng.bit_generator.state
+
+    def rewind(self, mark: Any) -> None:
+        """Continues from where `mark` was called."""
+        self._seed, self._rng.bit_generator.state = mark
+
     @contextmanager
     def _drawing(self) -> Iterator[np.random.Generator]:
         """NumPy's generator, for the one thread that is drawing."""
@@ -170,6 +180,35 @@ def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
             set_rng_state(state)
 
 
+class Watch(threading.local):
+    """What is told of draws in this thread: `drawn(array, draw, args, kwargs)`, while a call is being recorded."""
+
+    drawn: Callable[..., None] | None = None
+
+
+watch: Final = Watch()
+
+
+def drawing(draw: F) -> F:
+    """Marks a function that gives an array of random numbers, from arguments that are no arrays."""
+
+    @functools.wraps(draw)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        drawn = watch.drawn
+        if drawn is None:
+            return draw(*args, **kwargs)
+        watch.drawn = None
+        try:
+            array = draw(*args, **kwargs)
+        finally:
+            watch.drawn = drawn
+        drawn(array, draw, args, kwargs)
+        return array
+
+    return call  # type: ignore[return-value]
+
+
+@drawing
 def _rand(shape: Shape, dtype: DTypeLike = np.float32, generator: Generator | None = None) -> Array:
     """Uniform on [0, 1), drawn in `dtype`; complex: both parts are."""
     size, kind = _checked(shape, "rand"), _inexact(dtype, "rand")
@@ -183,6 +222,7 @@ def _rand(shape: Shape, dtype: DTypeLike = np.float32, generator: Generator | No
         return np.asarray(rng.random(size)).astype(kind, copy=False)
 
 
+@drawing
 def _randn(shape: Shape, dtype: DTypeLike = np.float32, generator: Generator | None = None) -> Array:
     """Standard normal, drawn in `dtype` (float16 in float32); complex: variance 1, half of it in each part."""
     size, kind = _checked(shape, "randn"), _inexact(dtype, "randn")
@@ -194,6 +234,7 @@ def _randn(shape: Shape, dtype: DTypeLike = np.float32, generator: Generator | N
         return np.asarray(rng.standard_normal(size)).astype(kind, copy=False)
 
 
+@drawing
 def _randint(
     low: int, high: int, shape: Shape, dtype: DTypeLike = np.int64, generator: Generator | None = None
 ) -> Array:
@@ -212,6 +253,7 @@ def _randint(
     return values.astype(kind, copy=False)
 
 
+@drawing
 def _randperm(n: int, dtype: DTypeLike = np.int64, generator: Generator | None = None) -> Array:
     """The integers below `n` in random order."""
     (length,), kind = _checked((n,), "randperm"), np.dtype(dtype)
@@ -221,6 +263,7 @@ def _randperm(n: int, dtype: DTypeLike = np.int64, generator: Generator | None =
         return np.asarray(rng.permutation(length)).astype(kind, copy=False)
 
 
+@drawing
 def _normal(
     mean: ArrayLike,
     std: ArrayLike,
@@ -237,6 +280,7 @@ def _normal(
     return values
 
 
+@drawing
 def _uniform(
     low: float, high: float, shape: Shape, dtype: DTypeLike = np.float32, generator: Generator | None = None
 ) -> Array:
@@ -256,6 +300,7 @@ def _uniform(
     return values
 
 
+@drawing
 def _bernoulli(
     p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = np.float32, generator: Generator | None = None
 ) -> Array:

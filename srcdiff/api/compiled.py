@@ -1,35 +1,144 @@
-"""`compile`: the function as it is, with its backward generated at once rather than when it repeats."""
+"""`compile`: the function as it is, with its backward generated at once rather than when it repeats; and training steps
+as one generated function.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from srcdiff.api.gradient import Transformed
+from srcdiff.api.inspect import ALWAYS_TRACED
+from srcdiff.api.player import Entry, style_of
+from srcdiff.api.steps import Watched, confirms, drawn_apart, make_step, watch_step
 from srcdiff.api.tree import flatten
 from srcdiff.autograd.cache import STATS
+from srcdiff.config import config
+from srcdiff.errors import CompileError
+from srcdiff.replay.findings import RefusedError
+from srcdiff.replay.steps import StepRecorder
 from srcdiff.tape.lower import edge_node
+from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge
 from srcdiff.tape.site import Site
 from srcdiff.tape.value import TensorBase
 
 
 class Compiled(Transformed):
-    """What `sd.compile` returns. The forward runs on every call, so whatever the function does, it does."""
+    """What `sd.compile` returns. A call whose work is proved to be decided by its arguments and by what it reads is
+    replayed, effects of backward and of optimizers included; others run, so that whatever the function does, it does.
+    """
 
     def __init__(self, function: Any, argnums: Any = None, argnames: Any = None, has_aux: bool = False) -> None:
         super().__init__(function, argnums, argnames, has_aux)
+        self._player.step = True
+        #: by signature: the types of the leaves of the result
+        self._kinds: dict[Any, list[type]] = {}
+        self._recorded: dict[int, StepRecorder] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self._player.enter(args, kwargs)
+        if found:
+            STATS.replayed += 1
+            self._counts.replayed += 1
+            return found[0]
+        player = self._player
+        if config.replay == "never" or player.refused is not None or modes.recorder is not None:
+            return self._traced_call(args, kwargs)
+        style = style_of(config.options)
+        for entry in player.entries:
+            if entry.style == style:
+                values = drawn_apart(partial(entry.enter, args, kwargs, True, True))
+                if values is not False:
+                    return self._entered(entry, values, args, kwargs)
+        signature = player.wants(args, kwargs, (modes.grad,), style)
+        if signature is None:
+            return self._sighted(args, kwargs, style)
+        return self._record(signature, args, kwargs)
+
+    def _entered(self, entry: Entry, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that an entry serves: replayed, or watched if that is still to be compared."""
+        player = self._player
+        entry.plays += 1
+        if not entry.checks:
+            player.arrange([entry, *(other for other in player.entries if other is not entry)])
+            STATS.replayed += 1
+            self._counts.replayed += 1
+            return entry.enter(args, kwargs, True)[0]
+        watched = self._watch(entry.signature, args, kwargs)
+        if watched is None:
+            return self._traced_call(args, kwargs)
+        entry.checks -= 1
+        if confirms(entry, values, watched, self._recorded[id(entry)]):
+            player.arrange(player.entries)
+        else:
+            name = getattr(self._function, "__name__", "function")
+            player.disagreed(f"a replay of {name} would do something else than running it")
+        return watched.result
+
+    def _sighted(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: Any) -> Any:
+        """A call of a kind that was not seen before, or is not recorded."""
+        result = self._traced_call(args, kwargs)
+        signature = self._player.signature(args, kwargs, (modes.grad,), style)
+        if signature is not None and signature not in self._player.traced_only:
+            if len(self._kinds) > 256:
+                self._kinds.clear()
+            self._kinds[signature] = [type(leaf) for leaf in flatten(result)[0]]
+        return result
+
+    def _watch(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Watched | None:
+        """The call, watched; None if it was not run, since it cannot be repeated."""
+        try:
+            STATS.traced += 1
+            self._counts.traced += 1
+            watched = watch_step(self._function, args, kwargs, signature, self._name, self._kinds.get(signature, ()))
+            self._compile_now(watched.result)
+            return watched
+        except RefusedError as reason:
+            STATS.traced -= 1
+            self._counts.traced -= 1
+            self._player.failed(signature, str(reason), True)
+            return None
+
+    def _record(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        watched = self._watch(signature, args, kwargs)
+        if watched is None:
+            return self._traced_call(args, kwargs)
+        name = getattr(self._function, "__name__", "function")
+        try:
+            entry = make_step(watched, args, kwargs, name if name.isidentifier() else "function")
+        except (RefusedError, CompileError) as reason:
+            self._player.failed(signature, str(reason), False)
+            return watched.result
+        self._recorded[id(entry)] = watched.recorder
+        missed = self._player.add(entry)
+        if missed is not None:
+            STATS.miss(entry, missed)
+            self._counts.miss(entry, missed)
+        return watched.result
+
+    def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         STATS.traced += 1
         self._counts.traced += 1
         result = self._function(*args, **kwargs)
+        self._compile_now(result)
+        return result
+
+    def _compile_now(self, result: Any) -> None:
+        """Have the backward of what the function returned compiled when it first runs."""
         for leaf in flatten(result)[0]:
             if isinstance(leaf, TensorBase) and leaf._edge is not None:
                 site = edge_node(leaf._edge).site
                 if type(site) is Site:
                     site.compile_now = True
                     site.counts = self._counts
-        return result
 
     def _root(self, args: Any, kwargs: dict[str, Any]) -> tuple[list[Edge] | None, Any]:
-        return None, self._depending(self(*args, **kwargs))
+        return None, self._depending(self._traced_call(args, kwargs))
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        if config.replay == "never":
+            return ALWAYS_TRACED
+        reason = self._player.refused or next(iter(self._player.traced_only.values()), None)
+        return ALWAYS_TRACED if reason is None else f"{ALWAYS_TRACED}, because {reason}"

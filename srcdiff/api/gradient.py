@@ -22,7 +22,7 @@ from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.replay.entry import Enter
-from srcdiff.replay.purity import Findings, RefusedError
+from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.modes import modes

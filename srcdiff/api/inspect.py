@@ -17,7 +17,7 @@ from srcdiff.core.program import NOWHERE, Program, Source
 from srcdiff.errors import AutogradError
 from srcdiff.onestep import step_program
 from srcdiff.origin import where
-from srcdiff.replay.purity import RefusedError
+from srcdiff.replay.findings import RefusedError
 from srcdiff.tape.lower import collect, edge_node
 from srcdiff.tape.node import Edge, GradNode, set_source_of
 from srcdiff.tape.signature import signature

@@ -23,8 +23,9 @@ from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.entry import Enter
-from srcdiff.replay.purity import RefusedError
+from srcdiff.replay.findings import RefusedError
 from srcdiff.tape.modes import modes
+from srcdiff.tape.value import TensorBase
 
 #: recordings of one kind of call (paths through the function) before it is given up, and how many of them for nothing
 MOST_PATHS = 8
@@ -110,6 +111,8 @@ class Player:
     kinds: dict[Any, Kind] = field(default_factory=dict)
     #: kinds of calls that are not recorded any more, and why
     traced_only: dict[Any, str] = field(default_factory=dict)
+    #: the calls are training steps, whose arguments may be Tensors
+    step: bool = False
 
     def __post_init__(self) -> None:
         _players.add(self)
@@ -157,7 +160,7 @@ class Player:
         if unreplayable() is not None or modes.place is not None:
             return None
         try:
-            signature = signature_of(args, kwargs, chosen, style)
+            signature = signature_of(args, kwargs, chosen, style, self.step)
             kind = self.kinds.setdefault(signature, Kind())
         except (RefusedError, TypeError):
             return None
@@ -175,6 +178,13 @@ class Player:
             self.traced_only[signature] = f"it took {kind.recorded} paths through its branches, or values from outside"
             return None
         return signature
+
+    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Any:
+        """The signature of a call, None if it cannot have one."""
+        try:
+            return signature_of(args, kwargs, chosen, style, self.step)
+        except (RefusedError, TypeError):
+            return None
 
     def add(self, entry: Entry) -> str | None:
         """Remember an entry, and say why there was none; None if it is known: a path that is recorded again did not run
@@ -239,14 +249,19 @@ def unreplayable() -> str | None:
 _monitoring: Any = getattr(sys, "monitoring", None)
 
 
-def signature_of(args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Any:
+def signature_of(
+    args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any, tensors: bool = False
+) -> Any:
     """What calls of one kind have in common. Raises RefusedError for arguments that cannot be guarded."""
-    return (tuple(map(_kind, args)), tuple((k, _kind(v)) for k, v in kwargs.items()), tuple(chosen), style)
+    by_name = tuple((key, _kind(value, tensors)) for key, value in kwargs.items())
+    return (tuple(_kind(value, tensors) for value in args), by_name, tuple(chosen), style)
 
 
-def _kind(value: Any) -> Any:
-    """A hashable description of an argument: what the guard will look at."""
+def _kind(value: Any, tensors: bool) -> Any:
+    """A hashable description of an argument: what the guard will look at. `tensors` may be among them."""
     kind = type(value)
+    if tensors and isinstance(value, TensorBase) and kind.__module__.partition(".")[0] == "srcdiff":
+        return (kind, value._value.shape, value._value.dtype, value._edge is None)
     if kind is np.ndarray:
         if value.dtype.kind not in "?biufc":
             raise RefusedError(f"an argument is an array of {value.dtype}")
@@ -254,9 +269,9 @@ def _kind(value: Any) -> Any:
     if kind in SCALAR_TYPES:
         return (kind,)
     if kind in (list, tuple):
-        return (kind, tuple(map(_kind, value)))
+        return (kind, tuple(_kind(part, tensors) for part in value))
     if kind is dict:
-        return (kind, tuple((key, _kind(part)) for key, part in value.items()))
+        return (kind, tuple((key, _kind(part, tensors)) for key, part in value.items()))
     if value is None or kind in (int, bool, str, bytes):
         return (kind, value)
     if kind in (float, complex):

@@ -23,8 +23,9 @@ from srcdiff.replay.active import active
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
 from srcdiff.replay.entry import Result, begin, finish
+from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import unchanged, write_guard
-from srcdiff.replay.purity import Findings, RefusedError, examine
+from srcdiff.replay.purity import examine
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.replay.rolled import fuse_loops, shared_results
 from srcdiff.tape import record
@@ -122,6 +123,18 @@ def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Se
     arrays = any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in flatten(others)[0])
     if findings.asks and arrays and not (config.options.clone and all(cloned(f) is not f for f in findings.asks)):
         raise RefusedError("it calls isinstance, was given arrays that are not differentiated, and has no source")
+    return findings
+
+
+def prove_step(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Findings:
+    """The same for a training step, whose effects may be srcdiff's."""
+    if type(function) is not FunctionType:
+        raise RefusedError(f"{type(function).__name__} objects are traced on every call")
+    findings = examine(function, _statics(args) + _statics(kwargs.values()), step=True)
+    if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
+        raise RefusedError("it stores into containers, and was given some")
+    if findings.asks:
+        raise RefusedError("it calls isinstance")
     return findings
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from srcdiff.autograd.accumulate import accumulate
-from srcdiff.autograd.engine import gradients, leaf_gradients
+from srcdiff.autograd.engine import compilable, gradients, leaf_gradients
 from srcdiff.autograd.hooks import retain_grad
+from srcdiff.autograd.walk import walk
 from srcdiff.aval import Aval
 from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.size import Size
 from srcdiff.tape import record
+from srcdiff.tape.lower import collect
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import AccumulateGrad, Edge
 from srcdiff.tape.value import TensorBase
@@ -56,6 +59,8 @@ def backward(
     AutogradError (a RuntimeError) for tensors outside any graph, non-scalar tensors without a cotangent, a graph that
     was freed, and saved values overwritten in place. Nothing is accumulated if anything fails.
     """
+    if modes.recorder is not None and _watched_backward(tensors, grad_tensors, retain_graph, create_graph, inputs):
+        return
     roots, cts = _roots(tensors, grad_tensors, create_graph)
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is not None:
@@ -70,6 +75,28 @@ def backward(
     for node, ct, copy in leaf_gradients(roots, cts, retain=retain, create_graph=create_graph):
         if type(node) is AccumulateGrad:
             accumulate(node, ct, copy, create_graph)
+
+
+def _watched_backward(tensors: Any, grads: Any, retain: Any, create_graph: bool, inputs: Any) -> bool:
+    """Backward where a recorder watches: the rules run on Tensors, so that it sees them. False if the recorder has
+    given up, and nothing was done.
+    """
+    recorder = modes.recorder
+    if create_graph or inputs is not None:
+        recorder.fail("backward() with create_graph or inputs")
+        return False
+    roots, cts = _roots(tensors, grads, True)
+    nodes = collect(roots)
+    if not compilable(nodes):
+        recorder.fail("backward() through hooks or custom functions")
+        return False
+    if not recorder.starts_backward(cts):
+        return False
+    _, arriving = walk(roots, cts, None, retain=bool(retain), create_graph=True, nodes=nodes)
+    for node, ct in arriving:
+        if type(node) is AccumulateGrad:
+            recorder.accumulates(node.variable, ct, functools.partial(accumulate, node, ct._value, True, False))
+    return True
 
 
 def _receiver(x: Any) -> Edge:

@@ -10,6 +10,7 @@ from srcdiff.autograd.backward import backward
 from srcdiff.autograd.hooks import retain_grad
 from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.size import Size
+from srcdiff.tape.effects import effect
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, GradNode, Handle
 from srcdiff.tape.value import TensorBase
@@ -48,6 +49,11 @@ def change_requires_grad(tensor: TensorBase, flag: bool, message: str) -> None:
     if flag and tensor._inference and not modes.inference:
         raise AutogradError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     set_requires_grad(tensor, flag)
+
+
+@effect(lambda tensor: ())
+def _forget_grad(tensor: Any) -> None:
+    tensor._grad = None
 
 
 class GradientMethods(TensorBase):
@@ -90,6 +96,8 @@ class GradientMethods(TensorBase):
     def grad(self) -> Any:
         """The accumulated gradient, or None."""
         found = self._grad
+        if modes.recorder is not None:
+            modes.recorder.looks_at_grad(self)
         if found is None and not self._requires and self._edge is not None and not self.retains_grad:
             warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return found
@@ -97,8 +105,10 @@ class GradientMethods(TensorBase):
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is None:
-            self._grad = None
+            _forget_grad(self)
             return
+        if modes.recorder is not None:
+            modes.recorder.fail("it sets .grad to a tensor")
         if not isinstance(value, TensorBase):
             kind = type(value).__name__
             raise DTypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
@@ -118,7 +128,7 @@ class GradientMethods(TensorBase):
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        _forget_grad(self)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None

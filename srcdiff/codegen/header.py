@@ -35,6 +35,7 @@ class Header:
     notes: tuple[str, ...] = ()
     #: a derivative along tangents of `wrt`, not gradients with respect to them
     forward: bool = False
+    what: str = "Gradients"
 
 
 def docstring(header: Header, program: Program, names: Mapping[Node, str]) -> str:
@@ -44,7 +45,7 @@ def docstring(header: Header, program: Program, names: Mapping[Node, str]) -> st
         lines = wrap(f"The derivative of {header.function}{where} along {listed(header.wrt)}.", _WIDTH)
     else:
         wrt = f" with respect to {listed(header.wrt)}" if header.wrt else ""
-        lines = wrap(f"Gradients of {header.function}{where}{wrt}.", _WIDTH)
+        lines = wrap(f"{header.what} of {header.function}{where}{wrt}.", _WIDTH)
     rows = _row("inputs", header.inputs)
     saved = [(names[node], node.aval) for node in header.saved]
     rows += _row("saved", _runs(saved), size(sum(aval.nbytes for _, aval in saved)) if saved else "")

@@ -54,6 +54,8 @@ def guard(target: TensorBase, *operands: Any, through_view: bool = False) -> boo
     array = target._value
     if isinstance(array, np.ndarray) and (not array.flags.writeable or 0 in array.strides):
         _check_memory(target, array)
+    if modes.recorder is not None and not modes.unwatched():
+        return True  # nothing to differentiate, but a recorder must see it
     if not modes.recording:
         return False
     view = target._view

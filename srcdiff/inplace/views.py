@@ -30,6 +30,8 @@ def _aliased(x: TensorBase) -> Any:
     out._detached = True
     if x._inference:
         out._inference = True
+    if modes.recorder is not None:
+        modes.recorder.aliased(out, x)
     return out
 
 
@@ -71,6 +73,8 @@ class Views(TensorBase):
         array = new.materialise()
         if array is self._value:
             return
+        if modes.recorder is not None:
+            modes.recorder.fail("it sets .data")
         if self._edge is not None and array.dtype.kind not in "fc":
             raise AutogradError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._value = array

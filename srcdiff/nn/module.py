@@ -19,6 +19,7 @@ from srcdiff.nn.parameter import Buffer, Parameter
 from srcdiff.nn.state import State
 from srcdiff.replay.active import active
 from srcdiff.replay.clone import rec
+from srcdiff.tape.effects import effect
 from srcdiff.tape.overwrite import rebind
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -186,6 +187,7 @@ class Module(State, Hooks):
             parameter.requires_grad_(requires_grad)
         return self
 
+    @effect(lambda module: [p._grad for p in module.parameters() if p._grad is not None])
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
         for parameter in self.parameters():

@@ -12,14 +12,17 @@ import numpy as np
 from srcdiff.errors import ArgumentError, AutogradError, ShapeError
 from srcdiff.ops.shaping import concatenate
 from srcdiff.ops.structural import reshape
+from srcdiff.tape.effects import effect
 from srcdiff.tape.overwrite import begin_write, overwrite
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 
 
-def _grads(parameters: Any) -> list[Any]:
-    if isinstance(parameters, TensorBase):
-        parameters = [parameters]
+def _listed(parameters: Any) -> list[Any]:
+    return [parameters] if isinstance(parameters, TensorBase) else list(parameters)
+
+
+def _grads(parameters: list[Any]) -> list[Any]:
     return [p._grad for p in parameters if p._grad is not None]
 
 
@@ -58,6 +61,11 @@ def clip_grad_norm_(
 ) -> Any:
     """Scale the gradients of all parameters so that their norm together is at most `max_norm`; gives the norm
     before."""
+    return _clip_norm(_listed(parameters), max_norm, norm_type, error_if_nonfinite)
+
+
+@effect(_grads)
+def _clip_norm(parameters: list[Any], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Any:
     grads = _grads(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite)
     factor = float(max_norm) / (float(total._array) + 1e-6)
@@ -70,6 +78,11 @@ def clip_grad_norm_(
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Clip every element of the gradients to [-clip_value, clip_value]."""
+    _clip_value(_listed(parameters), clip_value)
+
+
+@effect(_grads)
+def _clip_value(parameters: list[Any], clip_value: float) -> None:
     for grad in _grads(parameters):
         array = begin_write(grad)
         np.clip(array, -float(clip_value), float(clip_value), out=array)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from srcdiff.autograd.modes import enable_grad
 from srcdiff.errors import ArgumentError, UnsupportedError
 from srcdiff.nn.module import clear_grad
+from srcdiff.tape.effects import effect
 from srcdiff.tape.node import Handle
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -28,9 +29,20 @@ REQUIRED = object()
 _BETA = "beta parameter at index "
 
 
+def _parameters(optimizer: Any) -> Iterator[Any]:
+    """All parameters of an optimizer."""
+    return (p for group in optimizer.param_groups for p in group["params"])
+
+
+def _gradients(optimizer: Any) -> list[Any]:
+    """Their gradients."""
+    return [p._grad for p in _parameters(optimizer) if p._grad is not None]
+
+
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """A step with the hooks around it."""
 
+    @effect(_parameters)
     @functools.wraps(step)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         for hook in list(self._step_pre_hooks.values()):
@@ -111,6 +123,7 @@ class Optimizer:
             group.setdefault(name, default)
         self.param_groups.append(group)
 
+    @effect(_gradients)
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
         for group in self.param_groups:

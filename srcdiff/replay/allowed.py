@@ -54,6 +54,17 @@ _MORE = """
     ndarray generic number integer floating inexact
 """
 _TRANSFORMS = "grad value_and_grad"
+_TORCH = """
+    unsqueeze permute view mm bmm mv addmm matmul t relu sigmoid softmax log_softmax logsumexp softplus gelu silu
+    elu selu leaky_relu relu6 hardtanh hardsigmoid hardswish mish softsign tanhshrink logsigmoid glu celu linear
+    bilinear conv1d conv2d conv3d max_pool1d max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool2d layer_norm
+    group_norm rms_norm batch_norm instance_norm embedding dropout dropout1d dropout2d mse_loss l1_loss
+    smooth_l1_loss huber_loss nll_loss cross_entropy binary_cross_entropy binary_cross_entropy_with_logits kl_div
+    poisson_nll_loss gaussian_nll_loss cosine_similarity normalize pad functional nn chunk cat size numel dim rsqrt
+    erf erfc lgamma digamma expit clamp clamp_min clamp_max lerp addcmul addcdiv outer narrow select index_select
+    gather expand expand_as view_as reshape_as unflatten float double half rand randn rand_like randn_like randint
+    randperm bernoulli
+"""
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
 _CHANGES = "append extend insert pop reverse setdefault update clear remove add popitem sort"
 _CONTAINERS = f"items keys values index count get {_CHANGES}"
@@ -61,9 +72,16 @@ _CONTAINERS = f"items keys values index count get {_CHANGES}"
 MUTATORS: Final = frozenset([*_CHANGES.split(), "fill"])
 ATTRIBUTES: Final = frozenset(
     " ".join(
-        (_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _MORE, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS)
+        (_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _MORE, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS, _TORCH)
     ).split()
 ) - {"sort"}
+#: what a training step may use besides: srcdiff's own effects
+STEPS: Final = frozenset(
+    """backward grad step zero_grad no_grad enable_grad set_grad_enabled detach data requires_grad is_leaf parameters
+    named_parameters modules children named_modules named_children training utils clip_grad_norm_ clip_grad_value_ optim
+    add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_ clone
+    """.split()
+)
 BUILTINS: Final = frozenset(
     """range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow
     divmod float int bool isinstance AssertionError ValueError TypeError RuntimeError Exception True False None
@@ -90,6 +108,8 @@ INSTRUCTIONS: Final = frozenset(
     UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE
     """.split()
 )
+#: what a training step may use besides: context managers, which can be none but those of `STEPS`
+STEP_INSTRUCTIONS: Final = frozenset(("BEFORE_WITH", "PUSH_EXC_INFO", "WITH_EXCEPT_START", "POP_EXCEPT"))
 #: of `CALL_INTRINSIC_1`: the end of a generator, unary plus, a tuple of a list
 INTRINSICS: Final = frozenset((3, 5, 6))
 

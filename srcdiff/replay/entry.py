@@ -46,8 +46,8 @@ def written(structure: Any) -> Text:
     return Text(f"[{parts}]")
 
 
-def begin(name: str) -> Writer:
-    """The first lines of an entry."""
+def begin(name: str, probe: bool = False) -> Writer:
+    """The first lines of an entry; of one that can also be asked for the values alone, if `probe`."""
     w = Writer()
     w.bind(None, "anyhow")
     free = [
@@ -56,9 +56,12 @@ def begin(name: str) -> Writer:
     ]
     if hasattr(sys, "monitoring"):
         free += [f"{w.bind(sys.monitoring, 'monitoring')}.get_tool({k}) is None" for k in (0, 1)]
+    what = f"The result of {name}" if probe else f"The value of {name} and its gradients"
+    if probe:
+        w.bind(None, "probe")
     w.lines += [
-        "def enter(args, kwargs, anyhow=False):",
-        f'    """The value of {name} and its gradients; False if the call is not like the recorded one,',
+        f"def enter(args, kwargs, anyhow=False{', probe=False' * probe}):",
+        f'    """{what}; False if the call is not like the recorded one,',
         "    None if it is not looked at.",
         '    """',
         f"    if not (anyhow or {' and '.join(free)}):",
@@ -96,15 +99,7 @@ def finish(
     outs = [w.fresh(result.name) for result in results]
     branches = [w.fresh("branch") for _ in outcomes]
     unused = ["_"] * (count - len(outs) - len(branches))
-    errors, before = w.bind(state, "errors"), w.fresh("before")
-    tightened = f"{w.bind(strict, 'strict')}.get({errors}.get()) or {w.bind(tighten, 'tighten')}()"
-    w.lines += [
-        f"    {before} = {errors}.set({tightened})",
-        "    try:",
-        f"        {targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})",
-        "    finally:",
-        f"        {errors}.reset({before})",
-    ]
+    w.lines += run_lines(w, f"{targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})")
     if branches:
         went = (name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True))
         w.require(*went, instead="()")
@@ -112,6 +107,20 @@ def finish(
     w.lines.append(f"    return {value}, {written(structured(gradients))}")
     text = "\n".join(w.lines) + "\n"
     return load(text, "enter", "entry", dict(w.names)), text
+
+
+def run_lines(w: Writer, call: str, failed: Sequence[str] = ()) -> list[str]:
+    """Lines that make the call where what NumPy would warn of raises; then `failed` is run, if there is something."""
+    errors, before = w.bind(state, "errors"), w.fresh("before")
+    tightened = f"{w.bind(strict, 'strict')}.get({errors}.get()) or {w.bind(tighten, 'tighten')}()"
+    return [
+        f"    {before} = {errors}.set({tightened})",
+        "    try:",
+        f"        {call}",
+        *(["    except Exception:", *failed] if failed else []),
+        "    finally:",
+        f"        {errors}.reset({before})",
+    ]
 
 
 def _finished(w: Writer, out: str, result: Result) -> Text:

@@ -27,7 +27,12 @@ def fuse(
     which changes results by a few ulp at most.
     """
     program = (_fused_exactly if options.exact else _fused)(name, inputs, (result, *branches), wrt)
-    return program if options.exact else straighten(contract(in_blocks(simplify(program, more=CHEAPER))))
+    return program if options.exact else optimised(program)
+
+
+def optimised(program: Program) -> Program:
+    """The program with fewer and cheaper operations, to rounding."""
+    return straighten(contract(in_blocks(simplify(program, more=CHEAPER))))
 
 
 def _fused(name: str, inputs: Sequence[Node], outputs: Sequence[Node], wrt: Sequence[Node]) -> Program:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from srcdiff.codegen.namer import Namer
 from srcdiff.replay.allowed import SCALAR_TYPES
-from srcdiff.replay.purity import MISSING, Read, RefusedError
+from srcdiff.replay.findings import MISSING, Read, RefusedError
+from srcdiff.tape.node import LEAF, AccumulateGrad
+from srcdiff.tape.value import TensorBase
 
 _CONSTANT_TYPES = (int, float, bool, complex, str, bytes)
 _WIDTH = 100
@@ -57,6 +60,8 @@ class Writer:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
         self._bound: dict[int, str] = {}
+        #: the variables of Tensors among the arguments
+        self.tensors: list[str] = []
         self._namer = Namer()
         for name in ("args", "kwargs"):
             self.fresh(name)
@@ -75,6 +80,8 @@ class Writer:
 
     def require(self, *conditions: str, instead: str = "False") -> None:
         """Give up unless the conditions hold, and return something instead."""
+        if not conditions:
+            return
         line = f"    if not ({' and '.join(conditions)}):"
         if len(line) <= _WIDTH:
             self.lines.append(line)
@@ -137,6 +144,11 @@ def _argument(
             f"({name}.dtype is {dtype} or {name}.dtype == {dtype})",
         )
         arrays.append(name)
+    elif isinstance(value, TensorBase):
+        inner = w.fresh(f"{name}_value")
+        w.require(f"type({name}) is {w.bind(kind, kind.__name__)}", *tensor_conditions(w, name, inner, value))
+        w.tensors.append(name)
+        arrays.append(inner)
     elif kind in SCALAR_TYPES:
         w.require(f"type({name}) is {w.bind(kind, kind.__name__ + '_type')}")
         arrays.append(name)
@@ -171,6 +183,23 @@ def _argument(
         raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
 
+def tensor_conditions(w: Writer, name: str, inner: str, tensor: Any) -> list[str]:
+    """That a Tensor has a value like that of `tensor`, which comes into the variable `inner`, and is a leaf if that is
+    one, without hooks, or else outside any graph. Raises RefusedError for other Tensors.
+    """
+    value = tensor._value
+    dtype = w.bind(value.dtype, str(value.dtype))
+    conditions = [
+        f"({inner} := {name}._value).shape == {value.shape}",
+        f"({inner}.dtype is {dtype} or {inner}.dtype == {dtype})",
+    ]
+    if tensor._edge is None:
+        return [*conditions, f"{name}._edge is None"]
+    if type(tensor._edge) is not AccumulateGrad or tensor._edge.site is not LEAF:
+        raise RefusedError("a Tensor from outside is no leaf, or has hooks")
+    return [*conditions, f"{name}._requires", f"{name}._edge.site is {w.bind(LEAF, 'leaf')}"]
+
+
 def _constant(w: Writer, place: str, again: str, value: Any) -> tuple[str, ...]:
     """The conditions that plain data is what it was, as `same` has it. `place` reads it, `again` once it has been."""
     kind = type(value)
@@ -197,6 +226,13 @@ def _outside(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[s
             conditions += _defaults(w, holder, read.value, copies)
         elif read.kind == "class":
             conditions.append(f"{w.bind(holds, 'holds')}({holder}, {w.bind(read.value, 'content')})")
+        elif read.kind == "type":
+            conditions.append(f"type({holder}) is {w.bind(read.value, read.value.__name__)}")
+        elif read.kind == "content":
+            conditions += _content(w, holder, read, copies)
+        elif read.kind == "class attribute":
+            expected = w.bind(read.value, read.name)
+            conditions.append(f"{holder}.__dict__.get({read.name!r}, {missing}) is {expected}")
         elif read.kind == "cell":
             conditions += _same_as(w, f"{holder}.cell_contents", read.name, read.value, copies)
         else:
@@ -204,7 +240,32 @@ def _outside(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[s
     return conditions
 
 
+def _content(w: Writer, holder: str, read: Read, copies: dict[int, Any]) -> list[str]:
+    """That a list or a dict has the parts it had: the same objects, or equal plain data."""
+    if type(read.holder) is list:
+        parts, now = read.value, holder
+        conditions = [f"len({holder}) == {len(parts)}"]
+    else:
+        keys, parts = read.value
+        now = f"{holder}.values()"
+        conditions = [f"{w.bind(same, 'same')}((*{holder},), {w.bind(keys, 'keys')})"]
+        if all(type(key) is str for key in keys):
+            conditions = [f"[*{holder}] == {w.bind(list(keys), 'keys')}"]
+    if parts:
+        expected = w.bind(parts, "parts")
+        alike = f"{w.bind(all, 'all')}({w.bind(map, 'map')}({{}}, {now}, {expected}))"
+        first, second = alike.format(w.bind(is_, "is_")), alike.format(w.bind(same, "same"))
+        conditions.append(f"({first} or {second})")
+    for part in parts:
+        conditions += _contents(w, part, copies)
+    return conditions
+
+
 def _holder_name(read: Read) -> str:
+    if read.kind in ("attribute", "content", "type"):
+        return f"of_{read.name}" if read.name.isidentifier() else "holder"
+    if read.kind == "class attribute":
+        return str(read.holder.__name__)
     if read.kind in ("global", "module"):
         return f"globals_of_{str(read.holder.get('__name__', 'module')).rpartition('.')[2]}"
     return f"{read.name}_cell" if read.kind == "cell" else read.name

@@ -14,7 +14,6 @@ import builtins
 import dis
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -32,45 +31,15 @@ from srcdiff.replay.allowed import (
     ORIGINAL_BUILTINS,
     ORIGINALS,
     SCALAR_TYPES,
+    STEP_INSTRUCTIONS,
+    STEPS,
 )
+from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
+from srcdiff.replay.objects import accept, implicit, is_srcdiff, may_be_something_else, resolve
 from srcdiff.replay.records import is_plain_record
 
 #: the largest array read from outside that is compared with what it was on every call
 MOST_BYTES = 32_768
-
-
-class RefusedError(Exception):
-    """The function cannot be proved to be replayable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A value read from outside. `kind` is "global" or "module" (holder: the dict), "cell" (holder: the cell), "code"
-    or "defaults" (holder: the function), "class" (holder: the class of namedtuples, value: what is in it)."""
-
-    kind: str
-    holder: Any
-    name: str
-    value: Any
-
-
-@dataclass(slots=True)
-class Findings:
-    """What a function reads from outside, and whether it stores into containers that could be the caller's."""
-
-    reads: list[Read] = field(default_factory=list)
-    stores: bool = False
-    #: functions that call isinstance
-    asks: list[Any] = field(default_factory=list)
-    seen: set[int] = field(default_factory=set)
-    #: attributes read, with code and instruction; and those allowed besides the listed ones (fields of namedtuples)
-    attributes: list[tuple[CodeType, int, str]] = field(default_factory=list)
-    fields: set[str] = field(default_factory=set)
-    #: what attributes could be read of that the user may have changed
-    modules: list[ModuleType] = field(default_factory=list)
-    objects: list[Any] = field(default_factory=list)
-    #: arrays read from outside
-    arrays: list[Any] = field(default_factory=list)
 
 
 _WHY = {
@@ -82,25 +51,50 @@ _WHY = {
 }  # fmt: skip
 
 
-def examine(function: Callable[..., Any], static: tuple[Any, ...] = ()) -> Findings:
-    """What `function` reads from outside; `static` are arguments that are no data (functions, modules). Raises
-    RefusedError."""
-    findings = Findings()
+def examine(function: Callable[..., Any], static: tuple[Any, ...] = (), step: bool = False) -> Findings:
+    """What `function` reads from outside; `static` are arguments that are no data (functions, modules). A training
+    `step` may have srcdiff's own effects. Raises RefusedError.
+    """
+    findings = Findings(step=step)
     _value(function, "the function", findings)
     for argument in static:
         _value(argument, "an argument", findings)
+    _resolve(findings)
     if np in findings.modules and any(name == "linalg" for _, _, name in findings.attributes):
         findings.modules.append(np.linalg)
     for code, here, name in findings.attributes:
         _attribute(code, here, name, findings)
+    if findings.stores and findings.containers and not step:
+        container, what = findings.containers[0]
+        raise RefusedError(f"{what} is a builtins.{type(container).__name__}, and the function stores into containers")
     return findings
+
+
+def _resolve(findings: Findings) -> None:
+    """Look at what the names in the code are as attributes of the instances there are, until there is nothing new."""
+    done: set[tuple[int, str]] = set()
+    before = -1
+    while before != len(done) + len(findings.modules):
+        before = len(done) + len(findings.modules)
+        names = {name for _, _, name in findings.attributes}
+        for known in list(findings.instances):
+            for name in names.union(implicit(known)):
+                if (id(known[0]), name) not in done:
+                    done.add((id(known[0]), name))
+                    if resolve(name, known, findings, _value) and not may_be_something_else(name):
+                        findings.fields.add(name)
+        for module in list(findings.modules):
+            for name in names:
+                part = vars(module).get(name)
+                if isinstance(part, ModuleType) and is_srcdiff(part):
+                    _value(part, name, findings)
 
 
 def _attribute(code: CodeType, here: int, name: str, findings: Findings) -> None:
     """Accept the attribute of whatever it may be read of."""
     if name in MUTATORS:
         findings.stores = True
-    elif name not in ATTRIBUTES and name not in findings.fields:
+    elif name not in ATTRIBUTES and name not in findings.fields and not (findings.step and name in STEPS):
         raise RefusedError(f"{where(code, here)}: .{name} is not known to be free of effects")
     for holder in findings.objects:
         if name in holder.__dict__:
@@ -135,7 +129,7 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         for part in value:
             _value(part, what, findings)
     elif isinstance(value, ModuleType):
-        if not any(value is module for module in MODULES) and value is not sys.modules.get("srcdiff"):
+        if not any(value is module for module in MODULES) and not is_srcdiff(value):
             raise RefusedError(f"{what} is the module {value.__name__}, whose functions may have effects")
         if not any(value is module for module in findings.modules):
             findings.modules.append(value)
@@ -152,7 +146,7 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         _value(value.replayed_function, what, findings)
     elif kind is type and issubclass(value, tuple) and hasattr(value, "_fields"):
         _record(value, what, findings)
-    else:
+    elif not (accept(value, what, findings, _value) and (findings.step or not findings.tensors)):
         raise RefusedError(f"{what} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
 
 
@@ -198,7 +192,10 @@ def _function(function: Any, findings: Findings) -> None:
     if id(function) in findings.seen:
         return
     findings.seen.add(id(function))
+    findings.top = findings.top or function
     if getattr(function, "replayable_inside", False) is True and function.__module__ == "srcdiff.api.transforms":
+        return
+    if is_srcdiff(function) and (function.__name__ in ATTRIBUTES or (findings.step and function.__name__ in STEPS)):
         return
     findings.objects.append(function)
     code = function.__code__
@@ -237,11 +234,16 @@ def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findin
     if code.co_flags & 0x380:  # coroutines, asynchronous generators
         raise RefusedError(f"{where(code, 0)}: {code.co_name} is asynchronous")
     before: Any = None
-    for instruction in dis.get_instructions(code):
+    instructions = list(dis.get_instructions(code))
+    for k, instruction in enumerate(instructions):
         name = instruction.opname
         here = instruction.offset
         listed = name in INSTRUCTIONS and (name != "CALL_INTRINSIC_1" or instruction.arg in INTRINSICS)
         listed = listed or (name == "IS_OP" and not instruction.is_jump_target and _is_singleton(before))
+        listed = listed or (findings.step and name in STEP_INSTRUCTIONS and _is_with(instructions, k))
+        listed = listed or (
+            findings.step and name in ("STORE_ATTR", "DELETE_ATTR") and instruction.argval in ("grad", "data")
+        )
         before = instruction
         if not listed:
             raise RefusedError(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
@@ -251,12 +253,53 @@ def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findin
             findings.stores = True
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
             findings.attributes.append((code, here, instruction.argval))
+            first = function is findings.top and code is function.__code__
+            if instruction.argval == "item" and not (first and _is_returned(instructions, k)):
+                findings.numbers_returned = False
         elif name == "LOAD_GLOBAL":
             if instruction.argval == "isinstance":
                 if not (instruction.arg or 0) & 1:
                     raise RefusedError(f"{where(code, here)}: isinstance is not called where it is named")
                 findings.asks.append(function)
             _global(code, here, instruction.argval, function.__globals__, findings)
+
+
+def _is_with(instructions: list[Any], k: int) -> bool:
+    """Whether an instruction about exceptions belongs to a context manager, not to an `except`."""
+    opening = instructions[k].opname == "PUSH_EXC_INFO"
+    return not opening or bool(instructions[k + 1].opname == "WITH_EXCEPT_START")
+
+
+def _is_returned(instructions: list[Any], k: int) -> bool:
+    """Whether what the method gives that is loaded by instruction k, and called without arguments, is returned, perhaps
+    in a tuple or a dict, and nothing else is done with it.
+    """
+    called = next(n for n in range(k, len(instructions)) if instructions[n].opname == "CALL")
+    above = 0  # how many values are on the stack above it
+    for instruction in instructions[called + 1 :]:
+        name = instruction.opname
+        if name == "RETURN_VALUE":
+            return above == 0
+        if instruction.is_jump_target:
+            return False
+        effect = dis.stack_effect(instruction.opcode, instruction.arg)
+        if name in _BUILDING:
+            above = 0 if 1 - effect > above else above + effect
+            continue
+        taken = 0 if name in _LOADING else 1 if name in _READING else 1 - effect if name in _COMPUTING else above + 1
+        if taken > above:
+            return False
+        above += effect
+    return False
+
+
+#: instructions that put on the stack, look into what is on top of it, put one value in place of several, build of these
+_LOADING = frozenset((
+    "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL", "LOAD_DEREF", "PUSH_NULL", "CACHE", "KW_NAMES",
+))  # fmt: skip
+_READING = frozenset(("LOAD_METHOD", "LOAD_ATTR"))
+_COMPUTING = frozenset(("PRECALL", "CALL", "CALL_KW", "BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR", "UNARY_NEGATIVE"))
+_BUILDING = frozenset(("BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_LIST"))
 
 
 def _is_singleton(instruction: Any) -> bool:
@@ -279,10 +322,3 @@ def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], fin
         raise RefusedError(f"{where(code, here)}: the builtin {name} is not what it was when srcdiff was imported")
     findings.reads.append(Read("global", namespace, name, MISSING))
     findings.reads.append(Read("global", vars(builtins), name, value))
-
-
-class _Missing:
-    """What a global that is not there reads as."""
-
-
-MISSING = _Missing()

@@ -7,7 +7,8 @@ call stays an ordinary traced call, and what is noted is thrown away if anything
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +18,7 @@ from srcdiff.core.builder import Builder, item
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node, Source
 from srcdiff.origin import describe, where
+from srcdiff.random import Generator
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
@@ -29,6 +31,9 @@ class AbandonedError(BaseException):
 
 class Recorder:
     """The program of one call as it grows."""
+
+    #: the program will be differentiated
+    differentiates = True
 
     def __init__(self) -> None:
         self.builder = Builder()
@@ -46,6 +51,8 @@ class Recorder:
         self._by_value: dict[int, tuple[Any, Node]] = {}
         #: what tensors were just before the write that is going on
         self._before: dict[int, tuple[Any, Node | None]] = {}
+        #: random numbers: the input, and what draws it
+        self.draws: list[tuple[Node, Callable[[], Any]]] = []
 
     def input(self, tensor: Any, name: str | None) -> Node:
         """An argument."""
@@ -56,10 +63,13 @@ class Recorder:
         self.arguments.append(tensor)
         return node
 
-    def fail(self, reason: str) -> NoReturn:
+    def fail(self, reason: str) -> None:
         """This call cannot be replayed: it ends here, before it has done anything that could be seen."""
+        self._refuse(reason)
+
+    def _refuse(self, reason: str) -> NoReturn:
         if self.failed is None:
-            self.failed = reason if modes.backward_run else f"{where(*user_place(3))}: {reason}"
+            self.failed = reason if modes.backward_run else f"{where(*user_place(4))}: {reason}"
         raise AbandonedError(reason)
 
     def note(
@@ -81,8 +91,8 @@ class Recorder:
         self._mark(out, self.builder.opaque(prim, nodes, params, aval(value.shape, value.dtype), origin.target))
         if not prim.view:
             self.done.append(out._node)
-        if not modes.grad and out._value.dtype.kind in "fc" and prim.vjps is not None:
-            self.fail("it computes in no_grad mode")
+        if self.differentiates and not modes.grad and out._value.dtype.kind in "fc" and prim.vjps is not None:
+            self._refuse("it computes in no_grad mode")
 
     def unused(self, outputs: Sequence[Node]) -> list[Node]:
         """Operations that were done for nothing, as far as `outputs` show; what they raise or warn of must be heard."""
@@ -103,7 +113,7 @@ class Recorder:
         """`tensor` is a new Tensor for the value of `other`."""
         node = other.__dict__.get("_node")
         if node is None:
-            self.fail("it differentiates with respect to a value that was not seen")
+            self._refuse("it differentiates with respect to a value that was not seen")
         tensor._node = node
 
     def saved(self, tensor: Any) -> None:
@@ -122,7 +132,7 @@ class Recorder:
         if isinstance(operand, TensorBase):
             node = self._node_of(operand, writing)
             if node is None or node.builder is not self.builder:
-                self.fail("it uses a Tensor that did not come from its arguments")
+                self._refuse("it uses a Tensor that did not come from its arguments")
             return node
         if type(operand) in SCALARS or isinstance(operand, np.generic):
             return self.builder.literal(operand)
@@ -151,6 +161,11 @@ class Recorder:
         known = self._constant_of.get(id(array))
         if known is not None and known[1] is array and _equal(known[2], array):
             return known[0]
+        drawn = self._by_value.get(id(array))
+        if drawn is not None and drawn[0] is array:
+            return drawn[1]
+        if self.draws:
+            self._refuse("an array that may be made of random numbers is used")
         node, contents = self.builder.input(aval_of(array)), np.array(array)
         self._constant_of[id(array)] = (node, array, contents)
         self.constants.append((node, contents))
@@ -160,6 +175,42 @@ class Recorder:
         """A Tensor was made of guarded things alone, by a function like np.zeros_like."""
         value = tensor._value
         self._mark(tensor, self.constant(value) if isinstance(value, np.ndarray) else self.builder.literal(value))
+
+    def drawn(self, array: Any, draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Random numbers were drawn from the default generator: a replay draws its own."""
+        if any(isinstance(part, (np.ndarray, TensorBase, Generator)) for part in (*args, *kwargs.values())):
+            self._refuse("random numbers are drawn whose distribution is computed, or from a generator of their own")
+        node = self.builder.input(aval_of(array), "random")
+        self._by_value[id(array)] = (array, node)
+        self.draws.append((node, functools.partial(draw, *args, **kwargs)))
+
+    # ------------------------------------------------------------------------------------------------------- refusals
+
+    def effect(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: Any) -> Any:
+        """`function(*args, **kwargs)` does something that outlives the call."""
+        self._refuse(f"{function.__qualname__} has an effect")
+
+    def starts_backward(self, cts: list[Any]) -> bool:
+        """Backward is about to be run from these cotangents. False if that is not to be watched."""
+        self._refuse("it runs backward")
+
+    def accumulates(self, leaf: Any, ct: Any, accumulate: Callable[[], None]) -> None:
+        """`accumulate` adds a cotangent to the gradient of a leaf."""
+        self._refuse("it runs backward")
+
+    def looks_at_grad(self, tensor: Any) -> None:
+        """`tensor.grad` is read."""
+        self._refuse("it reads .grad")
+
+    def number(self, tensor: Any) -> Any:
+        """`tensor.item()`."""
+        self._refuse("item() makes a plain value of one that changes from call to call")
+
+    def aliased(self, tensor: Any, other: Any) -> None:
+        """`tensor` is `other` outside the graph, on the same memory."""
+
+    def created(self, tensor: Any) -> None:
+        """A Tensor was made of plain values by one of PyTorch's constructors."""
 
     def branch(self, tensor: Any, outcome: bool) -> None:
         """The truth of a value was asked for."""
@@ -176,7 +227,7 @@ class Recorder:
         self._before = {}
         for tensor in tensors:
             if any(tensor is argument for argument in self.arguments):
-                self.fail("it writes into an argument")
+                self._refuse("it writes into an argument")
             self._before[id(tensor)] = (tensor, tensor.__dict__.pop("_node", None))
 
     def attached(self, tensor: Any, new: Any) -> None:
@@ -184,7 +235,7 @@ class Recorder:
         node = new.__dict__.get("_node")
         self._before = {}
         if node is None:
-            self.fail("it writes in place something that was not seen")
+            self._refuse("it writes in place something that was not seen")
         tensor._node = node
 
 

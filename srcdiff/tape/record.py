@@ -249,6 +249,8 @@ def watched(
     recorder = modes.recorder
     modes.recorder = None
     modes.recording = modes.unwatched()
+    if recorder is None:  # it has given up, and somebody has put its mode back
+        return function(*args)
     try:
         out = function(*args)
     finally:
@@ -302,7 +304,7 @@ _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64})
 def bind(tensor: Any, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `prim` on Tensors, arrays and numbers, and record it if any Tensor needs a gradient."""
     if modes.recording == 3:
-        return watched(record, prim, operands, params, (prim, operands, params, _getframe(2)))
+        return watched(bind, prim, operands, params, (tensor, prim, operands, params))
     if len(operands) == 1 and not prim.multi:
         view = prim.view
         if view and not tensor._traced:

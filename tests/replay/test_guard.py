@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.guard import Writer, same, unchanged, write_guard
-from srcdiff.replay.purity import RefusedError
 
 NAN = float("nan")
 VALUES: list[Any] = [

@@ -23,7 +23,8 @@ import pytest
 
 import srcdiff as sd
 from srcdiff.replay.allowed import INSTRUCTIONS
-from srcdiff.replay.purity import RefusedError, examine
+from srcdiff.replay.findings import RefusedError
+from srcdiff.replay.purity import examine
 
 G = 1.5
 A = np.array([0.5, 1.5])
@@ -383,10 +384,16 @@ def test_refused_with_reason_and_place(function: Callable[..., Any]) -> None:
     assert REFUSED[function] in str(caught.value)
 
 
-def test_a_cell_that_may_change_unseen() -> None:
+def test_a_container_from_outside_is_read_with_its_parts() -> None:
     holder = [1.0]
-    with pytest.raises(RefusedError, match="the variable holder is a builtins"):
-        examine(lambda x: np.sum(x) * holder[0])
+    findings = examine(lambda x: np.sum(x) * holder[0])
+    assert [(read.kind, read.value) for read in findings.reads if read.holder is holder] == [("content", (1.0,))]
+
+
+def test_a_container_from_outside_with_something_unknown() -> None:
+    holder = [object()]
+    with pytest.raises(RefusedError, match=r"the variable holder is a builtins\.object"):
+        examine(lambda x: np.sum(x) * len(holder))
 
 
 def test_a_write_to_an_outer_variable() -> None:
@@ -412,9 +419,10 @@ def test_an_outer_variable_without_a_value() -> None:
 
 def test_a_mutable_default() -> None:
     def keeps(x: Any, seen: Any = []) -> Any:  # noqa: B006
+        seen.append(1)
         return np.sum(x) + len(seen)
 
-    with pytest.raises(RefusedError, match="a default of keeps is a builtins"):
+    with pytest.raises(RefusedError, match=r"a default of keeps is a builtins\.list, and the function stores"):
         examine(keeps)
 
 

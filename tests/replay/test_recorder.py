@@ -13,7 +13,7 @@ import pytest
 import srcdiff as sd
 from srcdiff.api.watching import watch
 from srcdiff.replay.allowed import ATTRIBUTES
-from srcdiff.replay.purity import Findings, RefusedError
+from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.tape.modes import modes
 
 

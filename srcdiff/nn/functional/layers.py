@@ -18,7 +18,7 @@ from srcdiff.ops.losses import one_hot as one_hot_primitive
 from srcdiff.ops.reductions import mean
 from srcdiff.ops.structural import reshape
 from srcdiff.ops.transcendental import sqrt
-from srcdiff.random import _bernoulli
+from srcdiff.random import _bernoulli, drawing
 from srcdiff.size import Size
 from srcdiff.tape.overwrite import overwrite
 from srcdiff.tape.record import plain
@@ -97,15 +97,21 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 # ------------------------------------------------------------------------------------------------------------- dropout
 
 
+@drawing
+def _mask(p: float, shape: tuple[int, ...], kind: Any) -> Any:
+    """0 with probability p, else 1 / (1 - p)."""
+    mask = _bernoulli(1.0 - p, shape, kind)
+    if p < 1.0:
+        mask *= kind.type(1.0 / (1.0 - p))
+    return mask
+
+
 def _dropout(input: Any, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Any:
     if not 0.0 <= p <= 1.0:
         raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0.0:
         return input
-    kind = numpy_dtype(input.dtype)
-    mask = _bernoulli(1.0 - p, tuple(shape), kind)
-    if p < 1.0:
-        mask *= kind.type(1.0 / (1.0 - p))
+    mask = _mask(p, tuple(shape), numpy_dtype(input.dtype))
     return perhaps_in_place(input, input * (plain(mask) if isinstance(input, TensorBase) else mask), inplace)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from srcdiff.errors import ArgumentError
 from srcdiff.optim.optimizer import Group, Optimizer
+from srcdiff.tape.effects import effect
 from srcdiff.tape.value import TensorBase
 
 
@@ -47,6 +48,7 @@ class LRScheduler:
         """The rates that the last step set."""
         return self._last_lr
 
+    @effect(lambda scheduler: ())
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch, or to the one that is given, for schedules that know their value at every epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
@@ -56,7 +58,7 @@ class LRScheduler:
                 "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do "
                 "this will result "
                 "in PyTorch skipping the first value of the learning rate schedule.",
-                UserWarning, stacklevel=2,
+                UserWarning, stacklevel=3,
             )  # fmt: skip
         self._step_count += 1
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

@@ -9,6 +9,7 @@ from typing import Any
 from srcdiff.errors import ArgumentError
 from srcdiff.optim.lr_scheduler.base import number
 from srcdiff.optim.optimizer import Optimizer
+from srcdiff.tape.effects import effect
 
 
 class ChainedScheduler:
@@ -22,6 +23,7 @@ class ChainedScheduler:
             raise ArgumentError("ChainedScheduler expects all schedulers to belong to the same optimizer")
         self._schedulers = list(schedulers)
 
+    @effect(lambda scheduler: ())
     def step(self) -> None:
         """Go on to the next epoch."""
         for scheduler in self._schedulers:
@@ -63,6 +65,7 @@ class SequentialLR(ChainedScheduler):
             scheduler.last_epoch -= 1
         self._schedulers[0].step()
 
+    @effect(lambda scheduler: ())
     def step(self) -> None:
         """Go on to the next epoch."""
         self.last_epoch += 1

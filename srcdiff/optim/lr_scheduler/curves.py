@@ -7,6 +7,7 @@ import math
 from srcdiff.errors import ArgumentError
 from srcdiff.optim.lr_scheduler.base import LRScheduler, number
 from srcdiff.optim.optimizer import Group, Optimizer
+from srcdiff.tape.effects import effect
 
 
 class LinearLR(LRScheduler):
@@ -103,6 +104,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
+    @effect(lambda scheduler: ())
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to the one that is given, which may be a fraction."""
         self._step_count += 1

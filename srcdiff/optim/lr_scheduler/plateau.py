@@ -8,6 +8,7 @@ from typing import Any
 from srcdiff.errors import ArgumentError
 from srcdiff.optim.lr_scheduler.base import LRScheduler, number
 from srcdiff.optim.optimizer import Optimizer
+from srcdiff.tape.effects import effect
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -51,6 +52,7 @@ class ReduceLROnPlateau(LRScheduler):
             return a * sign > best * sign + self.threshold
         return a * sign > best * (1.0 + sign * self.threshold) * sign
 
+    @effect(lambda scheduler: ())
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take note of an epoch's metric."""
         current = float(metrics)

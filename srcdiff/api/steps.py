@@ -1,0 +1,250 @@
+"""Training steps as one generated function: `sd.compile` of a function that runs backward and an optimizer.
+
+The second call of a kind is watched while it happens, and made an entry. The third is watched again: its effects and
+its result must be those that the entry's program gives. Calls like it are replayed from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from srcdiff import runtime
+from srcdiff.api.agreement import agrees
+from srcdiff.api.player import Entry, style_of
+from srcdiff.api.tree import flatten
+from srcdiff.api.watching import prove_step
+from srcdiff.autograd.accumulate import accumulate
+from srcdiff.codegen.header import Header
+from srcdiff.codegen.loader import load
+from srcdiff.codegen.loops import emit_loops
+from srcdiff.config import config
+from srcdiff.core.builder import interpret, rename
+from srcdiff.core.program import Node, Program
+from srcdiff.random import default_generator
+from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.findings import RefusedError
+from srcdiff.replay.fuse import optimised
+from srcdiff.replay.rolled import shared_results
+from srcdiff.replay.step_entry import Outside, Results, write_entry
+from srcdiff.replay.steps import Call, StepRecorder
+from srcdiff.tape import record
+from srcdiff.tape.node import Edge
+from srcdiff.tape.overwrite import overwrite
+from srcdiff.tape.site import Site
+from srcdiff.tape.value import TensorBase
+from srcdiff.transform.pieces import in_pieces
+from srcdiff.transform.reroll import reroll, written_out
+
+
+@dataclass(slots=True)
+class Watched:
+    """A call that was watched: what it returned, and what was seen."""
+
+    result: Any
+    recorder: StepRecorder
+    outside: Outside
+    signature: Any
+
+
+def watch_step(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    signature: Any,
+    label: Callable[[Any], str],
+    kinds: Sequence[type],
+) -> Watched:
+    """Run a call with a recorder watching: it is an ordinary call, with all its effects. `kinds` are the types of the
+    leaves that such a call returns. Raises RefusedError, before anything has run, if the function is not proved to be
+    repeatable.
+    """
+    findings = prove_step(function, args, kwargs)
+    recorder = StepRecorder(findings.tensors, findings.numbers_returned)
+    given = [_given(recorder, value, label(k)) for k, value in enumerate(args)]
+    named = {key: _given(recorder, value, label(key)) for key, value in kwargs.items()}
+    if len({id(tensor) for tensor in recorder.given_tensors}) < len(recorder.given_tensors):
+        raise RefusedError("a Tensor is passed as two arguments")
+    if any(id(tensor) in findings.tensors for tensor in recorder.given_tensors):
+        raise RefusedError("an argument is a Tensor that the function also reads from outside")
+    copies = {id(array): array.copy() for array in findings.arrays}
+    recorder.start()
+    try:
+        result = function(*given, **named)
+        leaves, rebuild = flatten(result)
+        recorder.finish(leaves)
+    finally:
+        recorder.stop()
+    if len(recorder.given_tensors) < len(recorder.arguments):
+        if len(kinds) != len(leaves):
+            recorder.failed = recorder.failed or "its result has another structure than before"
+        result = rebuild([_plain(leaf, kind) for leaf, kind in zip_longest(leaves, kinds[: len(leaves)])])
+    return Watched(result, recorder, Outside(findings, copies, label), signature)
+
+
+def _given(recorder: StepRecorder, value: Any, name: str) -> Any:
+    """An argument as the watched call gets it: arrays become Tensors outside any graph, which share their memory."""
+    kind = type(value)
+    if isinstance(value, TensorBase):
+        recorder.input(value, name)
+        recorder.given_tensors.append(value)
+        return value
+    if kind is np.ndarray or kind in SCALAR_TYPES:
+        tensor = record.plain(value)
+        recorder.input(tensor, name)
+        return tensor
+    if kind in (list, tuple):
+        return kind(_given(recorder, part, f"{name}_{k}") for k, part in enumerate(value))
+    if kind is dict:
+        return {key: _given(recorder, part, f"{name}_{key}") for key, part in value.items()}
+    return value
+
+
+def _plain(leaf: Any, kind: type | None) -> Any:
+    """A leaf of the result as it is where arrays are not made Tensors."""
+    if isinstance(leaf, TensorBase) and kind is not None and not issubclass(kind, TensorBase):
+        return leaf._array if kind is np.ndarray else leaf._value
+    return leaf
+
+
+# --------------------------------------------------------------------------------------------------------- the entry
+
+
+def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Entry:
+    """An entry for calls like the one that was watched. Raises RefusedError or CompileError if there cannot be one."""
+    recorder = watched.recorder
+    if watched.recorder.failed is not None:
+        raise RefusedError(watched.recorder.failed)
+    results, nodes = _results(watched)
+    for effect in recorder.effects:
+        if not isinstance(effect, Call):
+            nodes.append(rename(effect.node, effect.name))
+    conditions = [condition for condition, _ in recorder.branches]
+    outputs = [*nodes, *conditions]
+    outputs += recorder.unused(outputs)
+    inputs = [*recorder.inputs, *(node for _, node in recorder.reads), *(node for node, _ in recorder.constants)]
+    inputs += [node for node, _ in recorder.draws]
+    options = config.options
+    program = Program(name, tuple(inputs), tuple(outputs))
+    if not options.exact:
+        program = in_pieces(reroll(optimised(program)))
+    given = tuple((node.name or "x", node.aval) for node in inputs)
+    source = emit_loops(
+        program, Header(name, "", (), given, (), written_out(program), what="A step"), quick=True, exact=options.exact
+    )
+    if options.backend == "interpret":
+        step: Any = lambda *values: interpret(program, values)
+    else:
+        step = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
+    helpers: dict[str, Callable[..., Any]] = {"accumulate": _accumulate, "overwrite": overwrite, "replace": _replace}
+    enter, text = write_entry(
+        name, args, kwargs, watched.outside, recorder, step, shared_results(program), results, helpers
+    )
+    if drawn_apart(partial(enter, args, kwargs, True, True)) is False and not recorder.branches:
+        raise RefusedError("it changed what it reads from outside")
+    outcomes = tuple(outcome for _, outcome in recorder.branches)
+    return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options))
+
+
+def _accumulate(leaf: Any, ct: Any) -> None:
+    accumulate(leaf._edge, ct, False, False)
+
+
+def _replace(tensor: Any, value: Any) -> None:
+    np.copyto(tensor._array, value, casting="unsafe")
+
+
+def _results(watched: Watched) -> tuple[Results, list[Node]]:
+    """What the call returned, and the nodes of its values."""
+    leaves, rebuild = flatten(watched.result)
+    nodes = watched.recorder.results
+    makers = [_maker(leaf, node) for leaf, node in zip(leaves, nodes, strict=True)]
+    return Results(makers, leaves, rebuild), [node for node in nodes if node is not None]
+
+
+def _maker(leaf: Any, node: Node | None) -> Callable[[Any], Any] | None:
+    """How a leaf of the result is made of a value of the program; None for what is always the same."""
+    if node is None:
+        if not isinstance(leaf, TensorBase) and type(leaf) not in (int, float, bool, str, complex):
+            raise RefusedError(f"it returns a {type(leaf).__qualname__}")
+        return None
+    if isinstance(leaf, TensorBase):
+        if leaf._edge is None:
+            return record.plain
+        if not _has_run(leaf._edge):
+            raise RefusedError("its result is part of a graph that backward has not run through")
+        return partial(_ended, leaf._edge)
+    if isinstance(leaf, np.ndarray):
+        return np.asarray
+    return _scalar if isinstance(leaf, np.generic) else _number
+
+
+def _scalar(value: Any) -> Any:
+    return value[()] if type(value) is np.ndarray else value
+
+
+def _number(value: Any) -> Any:
+    return value.item()
+
+
+def _has_run(edge: Edge) -> bool:
+    """Whether backward has freed the graph that begins here."""
+    node = edge[0] if type(edge) is tuple else edge
+    return node is not None and node.saved is None and type(node.site) is Site
+
+
+def _ended(edge: Edge, value: Any) -> Any:
+    """A result whose backward has run."""
+    tensor = record.plain(value)
+    tensor._edge = edge
+    return tensor
+
+
+# ------------------------------------------------------------------------------------------------------ the comparison
+
+
+def confirms(entry: Entry, values: Sequence[Any], watched: Watched, recorded: StepRecorder) -> bool:
+    """Whether a call that was watched did and returned what the entry's program gives, `values`, in the same order as
+    the call that was `recorded` for the entry.
+    """
+    recorder = watched.recorder
+    if watched.recorder.failed is not None or len(recorder.effects) != len(recorded.effects):
+        return False
+    leaves = zip(flatten(watched.result)[0], recorder.results, strict=True)
+    given = [_value(leaf) for leaf, node in leaves if node is not None]
+    for one, other in zip(recorder.effects, recorded.effects, strict=True):
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, Call) and isinstance(other, Call):
+            if one.function is not other.function or len(one.args) != len(other.args) or one.kwargs != other.kwargs:
+                return False
+        elif not isinstance(one, Call) and not isinstance(other, Call):
+            if one.target != other.target:
+                return False
+            given.append(one.value)
+    return len(given) <= len(values) and all(map(_agree, values, given))
+
+
+def _agree(mine: Any, theirs: Any) -> bool:
+    """Whether two values are the same to rounding; a Python number is compared in the dtype it was taken from."""
+    array = np.asarray(mine)
+    number = type(theirs) in (int, float, bool, complex)
+    return agrees((array, None), (np.asarray(theirs, array.dtype if number else None), None))
+
+
+def _value(leaf: Any) -> Any:
+    return leaf._value if isinstance(leaf, TensorBase) else leaf
+
+
+def drawn_apart(function: Callable[[], Any]) -> Any:
+    """What a function gives, with the state of the random numbers put back after it."""
+    mark = default_generator.mark()
+    try:
+        return function()
+    finally:
+        default_generator.rewind(mark)

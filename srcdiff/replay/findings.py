@@ -1,0 +1,68 @@
+"""What the proof finds out about a function: what it reads from outside, and what else decides its calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType, ModuleType
+from typing import Any
+
+
+class RefusedError(Exception):
+    """The function cannot be proved to be replayable."""
+
+
+class _Missing:
+    """What a global that is not there reads as."""
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A value read from outside. What `holder` is depends on the kind:
+    "global", "module", "attribute"  a dict: of a module, or of an instance
+    "cell"                           the cell
+    "code", "defaults"               the function
+    "class"                          a class of namedtuples; value: what is in it
+    "class attribute"                a class
+    "type"                           an object, whose class is the value
+    "content"                        a list or a dict; value: its parts, for a dict its keys and its parts
+    """
+
+    kind: str
+    holder: Any
+    name: str
+    value: Any
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a function reads from outside, and whether it stores into containers that could be the caller's."""
+
+    reads: list[Read] = field(default_factory=list)
+    stores: bool = False
+    #: the function may have effects that are srcdiff's: it is a training step
+    step: bool = False
+    #: the function itself
+    top: Any = None
+    #: numbers taken out of tensors do nothing but be returned
+    numbers_returned: bool = True
+    #: functions that call isinstance
+    asks: list[Any] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
+    #: keeps alive what is in `seen`
+    kept: list[Any] = field(default_factory=list)
+    #: attributes read, with code and instruction; and those allowed besides the listed ones: fields of namedtuples, and
+    #: what instances have
+    attributes: list[tuple[CodeType, int, str]] = field(default_factory=list)
+    fields: set[str] = field(default_factory=set)
+    #: what attributes could be read of that the user may have changed
+    modules: list[ModuleType] = field(default_factory=list)
+    objects: list[Any] = field(default_factory=list)
+    #: instances of classes, with how they are called and names that are looked up anyhow
+    instances: list[tuple[Any, str, frozenset[str]]] = field(default_factory=list)
+    #: arrays read from outside; lists and dicts, with how they are called; Tensors, by id, with names for them
+    arrays: list[Any] = field(default_factory=list)
+    containers: list[tuple[Any, str]] = field(default_factory=list)
+    tensors: dict[int, tuple[Any, str]] = field(default_factory=dict)

@@ -1,0 +1,201 @@
+"""Objects of the user's and of srcdiff's that a function reads from outside: what of them the proof has to look at.
+
+    a list, a dict             all that is in it; the guard compares the identity of each part
+    an instance of a class     of the attributes that the code names: what is in its dict, or the functions of its class
+    a module of `srcdiff.nn`   the whole of its dict, its parameters and parts, and `forward` if that is the user's
+    an optimizer, a schedule   nothing: their methods are called again at each replay
+    a Tensor                   what it is; its value is read again on each call
+
+A class that can do more than functions and plain attributes tell (`__getattr__`, metaclasses, slots) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
+from srcdiff.tape import record
+from srcdiff.tape.value import TensorBase
+
+Look = Callable[[Any, str, Findings], None]
+
+#: methods that decide what any attribute is, or run where no call is seen
+_UNSEEN = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"))
+#: methods that run only where they are called by name, which no listed name does
+_UNUSED = frozenset((
+    "__init__", "__new__", "__repr__", "__str__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
+    "__copy__", "__deepcopy__", "__init_subclass__", "__class_getitem__", "__sizeof__", "__dir__", "__post_init__",
+    "__replace__",
+))  # fmt: skip
+#: entries of a Module's dict that no forward reads
+_ASIDE = frozenset(("_non_persistent_buffers_set",))
+
+
+def is_srcdiff(cls: Any) -> bool:
+    """Whether a class, function or module is one of this package's."""
+    return str(getattr(cls, "__module__", None) or getattr(cls, "__name__", "")).partition(".")[0] == "srcdiff"
+
+
+def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
+    """Look at an object, whose parts are looked at by `look`. False if it is none of the kinds above."""
+    kind = type(value)
+    if id(value) in findings.seen:
+        return True
+    if isinstance(value, TensorBase):
+        if kind.__module__.partition(".")[0] != "srcdiff":
+            return False
+        _remember(value, findings)
+        findings.tensors[id(value)] = (value, what.rpartition(" ")[2])
+        return True
+    if kind is list or kind is dict:
+        _remember(value, findings)
+        _container(value, what, findings, look)
+        findings.containers.append((value, what))
+        return True
+    if kind is MethodType:
+        _remember(value, findings)
+        look(value.__self__, what, findings)
+        look(value.__func__, what, findings)
+        return True
+    base = _kind_of_srcdiff(kind)
+    if base == "owner":
+        _remember(value, findings)
+        return True
+    if base is None and not _is_plain_class(kind):
+        return False
+    _remember(value, findings)
+    findings.reads.append(Read("type", value, what.rpartition(" ")[2], kind))
+    if base == "module":
+        _module(value, what, findings, look)
+    findings.instances.append((value, what, frozenset(("forward",)) if base == "module" else frozenset()))
+    return True
+
+
+def _remember(value: Any, findings: Findings) -> None:
+    findings.seen.add(id(value))
+    findings.kept.append(value)
+
+
+def _kind_of_srcdiff(cls: Any) -> str | None:
+    """ "module" for modules, "owner" for optimizers and schedules, None for others."""
+    for base in cls.__mro__:
+        name = (base.__module__, base.__qualname__)
+        if name == ("srcdiff.nn.module", "Module"):
+            return "module"
+        if name in (("srcdiff.optim.optimizer", "Optimizer"), ("srcdiff.optim.lr_scheduler.base", "LRScheduler")):
+            return "owner"
+    return None
+
+
+class _Plain:
+    """The layout of an instance that is a dict and nothing else."""
+
+
+def _is_plain_class(cls: Any) -> bool:
+    """Whether instances are made of a dict and of what the class and its bases have."""
+    layout = (cls.__basicsize__, cls.__dictoffset__) == (_Plain.__basicsize__, _Plain.__dictoffset__)
+    return layout and all(map(_is_plain_base, cls.__mro__[:-1]))
+
+
+def _is_plain_base(base: Any) -> bool:
+    names = vars(base)
+    return type(base) is type and "__slots__" not in names and _UNSEEN.isdisjoint(names)
+
+
+def _container(value: Any, what: str, findings: Findings, look: Look) -> None:
+    parts = tuple(value.values()) if type(value) is dict else tuple(value)
+    content = (tuple(value), parts) if type(value) is dict else parts
+    findings.reads.append(Read("content", value, what.rpartition(" ")[2], content))
+    for part in parts:
+        look(part, what, findings)
+
+
+def _module(module: Any, what: str, findings: Findings, look: Look) -> None:
+    state = module.__dict__
+    if module._hooked and any(state[table] for table in state if table.endswith("_hooks")):
+        raise RefusedError(f"{what} is a module with hooks")
+    findings.reads.append(Read("content", state, "state", (tuple(state), tuple(state.values()))))
+    for name, part in state.items():
+        if name in _ASIDE or name.endswith("_hooks"):
+            continue
+        if name in ("_parameters", "_buffers", "_modules"):
+            findings.reads.append(Read("content", part, name, (tuple(part), tuple(part.values()))))
+            for key, inner in part.items():
+                look(inner, f"{what}_{key}", findings)
+        else:
+            look(part, f"{what}.{name}", findings)
+    for base in type(module).__mro__:
+        if not is_srcdiff(base) and base is not object and not _is_plain_base(base):
+            raise RefusedError(f"{what} is a {base.__qualname__}, whose attributes cannot be told beforehand")
+
+
+def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
+    """Look at what an attribute of that name is of an instance. Whether there is one."""
+    instance, what, _ = known
+    state = instance.__dict__
+    module = "_parameters" in state and _kind_of_srcdiff(type(instance)) == "module"
+    if module and (name in state["_parameters"] or name in state["_buffers"] or name in state["_modules"]):
+        return True
+    if name in state:
+        if not module:
+            findings.reads.append(Read("attribute", state, name, state[name]))
+            look(state[name], f"{what}.{name}", findings)
+        return True
+    for base in type(instance).__mro__:
+        if name not in vars(base):
+            continue
+        if is_srcdiff(base):
+            return name in _METHODS_OF_MODULES
+        if base is object:
+            return False
+        if not module:
+            findings.reads.append(Read("attribute", state, name, MISSING))
+        _of_class(base, name, what, findings, look)
+        return True
+    return False
+
+
+#: what may be called on modules of srcdiff
+_METHODS_OF_MODULES = frozenset((
+    "forward", "parameters", "named_parameters", "modules", "children", "named_children", "named_modules", "training",
+    "zero_grad", "append", "extend", "insert", "pop", "keys", "values", "items", "__call__",
+))  # fmt: skip
+
+
+def _of_class(cls: Any, name: str, what: str, findings: Findings, look: Look) -> None:
+    """Look at an attribute of a user's class."""
+    value = vars(cls)[name]
+    findings.reads.append(Read("class attribute", cls, name, value))
+    if isinstance(value, property):
+        parts: tuple[Any, ...] = (value.fget,)
+    elif isinstance(value, (staticmethod, classmethod)):
+        parts = (value.__func__,)
+    elif type(value) is FunctionType or not hasattr(type(value), "__get__"):
+        parts = (value,)
+    else:
+        raise RefusedError(f"{what}.{name} is a {type(value).__qualname__}, which may do anything")
+    for part in parts:
+        look(part, f"{what}.{name}", findings)
+
+
+def implicit(known: Any) -> Iterator[str]:
+    """Names that are looked up on an instance though no code may name them."""
+    instance, _, always = known
+    yield from always
+    for base in type(instance).__mro__[:-1]:
+        if not is_srcdiff(base):
+            for name, value in vars(base).items():
+                if name[:2] == "__" and name not in _UNUSED and isinstance(value, (FunctionType, property)):
+                    yield name
+
+
+def may_be_something_else(name: str) -> bool:
+    """Whether arrays, Tensors, containers or numbers have an attribute of that name."""
+    return any(hasattr(kind, name) for kind in (record.Tensor, *_KINDS))
+
+
+_KINDS: tuple[Any, ...] = (np.ndarray, np.float64, list, dict, tuple, str, int, float, set, ModuleType, FunctionType)

@@ -1,0 +1,172 @@
+"""The entry of a training step: one generated function that guards, runs the step's program, and then has its effects.
+
+It is like the entry of a gradient function (`entry`), but what it guards are Tensors too, and the values that the
+program gives are accumulated, written and returned in the order in which the recorded call did that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from srcdiff.codegen.loader import load
+from srcdiff.dtypes import default_dtype
+from srcdiff.random import default_generator
+from srcdiff.replay.entry import Enter, Text, begin, run_lines, written
+from srcdiff.replay.findings import Findings
+from srcdiff.replay.guard import Writer, targets, tensor_conditions, write_guard
+from srcdiff.replay.steps import Accumulate, Call, StepRecorder, Target, Write
+from srcdiff.tape.modes import modes
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What the call returned, leaf by leaf, and the structure of the leaves."""
+
+    #: what makes a leaf of the program's value for it; None for a leaf that is always the same
+    makers: Sequence[Callable[[Any], Any] | None]
+    #: the leaves that are always the same
+    leaves: Sequence[Any]
+    rebuild: Callable[[list[Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What has been found out about a call besides what its recorder saw."""
+
+    findings: Findings
+    #: what was in the arrays read from outside, by id
+    copies: dict[int, Any]
+    #: the function names of arguments
+    label: Callable[[Any], str]
+
+
+def write_entry(
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    outside: Outside,
+    recorder: StepRecorder,
+    step: Callable[..., Any],
+    shared: Sequence[bool],
+    results: Results,
+    helpers: dict[str, Callable[..., Any]],
+) -> tuple[Enter, str]:
+    """`enter(args, kwargs, anyhow=False, probe=False)`: a tuple with the result, False for another call, None if
+    replays are off. With `probe` it gives the program's values, and nothing is changed but the random numbers.
+
+    `step` gives the values of the results, of the effects, what its branches depend on, and more that no one needs;
+    `shared` says which of all these may share memory with something. `helpers` are `accumulate(leaf, cotangent)`,
+    `overwrite(tensor, value)` and `replace`, the same uncounted. Raises RefusedError for what cannot be guarded.
+    """
+    w = begin(name, probe=True)
+    w.require(f"{w.bind(modes, 'modes')}.grad is {modes.grad}")
+    if recorder.uses_default_dtype:
+        w.require(f"{w.bind(default_dtype, 'default_dtype')}() == {w.bind(default_dtype(), 'dtype')}")
+    given = write_guard(w, args, kwargs, outside.label, set(), outside.findings.reads, outside.copies)
+    _distinct(w, recorder, given)
+    given += _reads(w, recorder)
+    given += [w.bind(array, "constant") for _, array in recorder.constants]
+    given += [f"{w.bind(draw, 'draw')}()" for _, draw in recorder.draws]
+    outs = [w.fresh("result") for maker in results.makers if maker is not None]
+    effects = [w.fresh(effect.name) for effect in recorder.effects if not isinstance(effect, Call)]
+    branches = [w.fresh("branch") for _ in recorder.branches]
+    unused = [w.fresh("unused") for _ in range(len(shared) - len(outs) - len(effects) - len(branches))]
+    values = [*outs, *effects, *branches, *unused]
+    miss = ["        return False"]
+    if recorder.draws:
+        generator = w.bind(default_generator, "generator")
+        w.lines.append(f"    drawn = {generator}.mark()")
+        miss.insert(0, f"        {generator}.rewind(drawn)")
+    call = f"{w.bind(step, 'step')}({', '.join(given)})"
+    w.lines += run_lines(w, f"{targets(values)} = {call}" if values else call, miss)
+    if branches:
+        went = [name if truth else f"not {name}" for name, (_, truth) in zip(branches, recorder.branches, strict=True)]
+        w.lines += [f"    if not ({' and '.join(went)}):", *miss]
+    w.lines += ["    if probe:", f"        return ({''.join(f'{value}, ' for value in values)})"]
+    own = [f"{name}.copy()" if flag else name for name, flag in zip(values, shared, strict=True)]
+    _effects(w, recorder, own[len(outs) :], helpers)
+    found = iter(own)
+    leaves = [
+        _constant(w, leaf) if maker is None else Text(f"{w.bind(maker, 'made')}({next(found)})")
+        for maker, leaf in zip(results.makers, results.leaves, strict=True)
+    ]
+    w.lines.append(f"    return {_structure(w, results, leaves)},")
+    source = "\n".join(w.lines) + "\n"
+    return load(source, "enter", "entry", dict(w.names)), source
+
+
+def _constant(w: Writer, leaf: Any) -> Text:
+    return Text(repr(leaf) if type(leaf) in (int, bool, str) else w.bind(leaf, "always"))
+
+
+def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
+    """The expression of the structure: written out, or made by a function where it has kinds of its own."""
+    try:
+        return written(results.rebuild(list(leaves)))
+    except (AssertionError, TypeError):
+        return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
+
+
+def _effects(w: Writer, recorder: StepRecorder, names: Sequence[str], helpers: dict[str, Callable[..., Any]]) -> None:
+    values = iter(names)
+    for effect in recorder.effects:
+        if isinstance(effect, Call):
+            parts = [_expression(w, recorder, part) for part in effect.args]
+            parts += [f"{key}={value!r}" for key, value in effect.kwargs.items()]
+            function = w.bind(effect.function, effect.function.__qualname__.replace(".", "_").strip("_"))
+            w.lines.append(f"    {function}({', '.join(parts)})")
+        else:
+            kind = "accumulate" if isinstance(effect, Accumulate) else "replace" if effect.silent else "overwrite"
+            tensor = _tensor(w, recorder, effect.target)
+            w.lines.append(f"    {w.bind(helpers[kind], kind)}({tensor}, {next(values)})")
+
+
+def _reads(w: Writer, recorder: StepRecorder) -> list[str]:
+    """Guard the Tensors from outside that the call read or changed; the expressions of the values read."""
+    found, done = [], set()
+    for target, node in recorder.reads:
+        name, inner = _tensor(w, recorder, target), w.fresh(f"{node.name}_value")
+        present = [f"{name} is not None"] if target.gradient else []
+        w.require(*present, *tensor_conditions(w, name, inner, recorder.tensor_of(target)))
+        found.append(inner)
+        done.add(target)
+    for effect in recorder.effects:
+        target = Target(None) if isinstance(effect, Call) else effect.target
+        if target.tensor is not None and not target.gradient and target not in done:
+            done.add(target)
+            w.require(*tensor_conditions(w, _tensor(w, recorder, target), w.fresh("value"), target.tensor))
+    for target, absent in recorder.looked.items():
+        w.require(f"{_tensor(w, recorder, target)}._grad is {'' if absent else 'not '}None")
+    return found
+
+
+def _distinct(w: Writer, recorder: StepRecorder, given: Sequence[str]) -> None:
+    """Leaves among the arguments are different ones, and what is written shares no memory with an argument."""
+    leaves = [name for name, each in zip(w.tensors, recorder.given_tensors, strict=True) if each._edge is not None]
+    w.require(*(f"{a} is not {b}" for k, a in enumerate(leaves) for b in leaves[:k]))
+    for effect in recorder.effects:
+        if isinstance(effect, Write) and not effect.target.gradient:
+            array = f"{_tensor(w, recorder, effect.target)}._value"
+            share = w.bind(np.may_share_memory, "may_share_memory")
+            w.require(*(f"not {share}({array}, {other})" for other in given))
+
+
+def _tensor(w: Writer, recorder: StepRecorder, target: Target) -> str:
+    """The expression of the tensor that a target stands for."""
+    if target.argument is None:
+        name = w.bind(target.tensor, recorder.outside[id(target.tensor)][1])
+    else:
+        argument = recorder.arguments[target.argument]
+        name = next(name for name, each in zip(w.tensors, recorder.given_tensors, strict=True) if each is argument)
+    return f"{name}._grad" if target.gradient else name
+
+
+def _expression(w: Writer, recorder: StepRecorder, part: Any) -> str:
+    if isinstance(part, Target):
+        return _tensor(w, recorder, part)
+    plain = type(part) in (int, float, bool, str, type(None))
+    return repr(part) if plain else w.bind(part, type(part).__name__.lower())

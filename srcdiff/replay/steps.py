@@ -1,0 +1,387 @@
+"""Watching a call that has effects: its program, and what is done with the program's values, in order.
+
+A `StepRecorder` watches the real call. What a replay could not repeat makes it stop watching; the call goes on as if
+nobody had. Effects are of three kinds, and happen at a replay after the program has run:
+    Accumulate  a cotangent arrives at a leaf
+    Write       a tensor from outside is written in place
+    Call        a method whose work is not looked into, an optimizer's step
+A tensor that a Call has changed cannot be read after it: the program runs before.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from srcdiff.aval import aval
+from srcdiff.core.primitive import REGISTRY
+from srcdiff.core.program import Node, Source
+from srcdiff.random import watch
+from srcdiff.replay.recorder import AbandonedError, Recorder
+from srcdiff.tape.modes import modes
+from srcdiff.tape.record import plain
+from srcdiff.tape.value import TensorBase
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A tensor that outlives the call: `tensor` itself, or the `argument` of that number; or the gradient of that."""
+
+    tensor: Any
+    argument: int | None = None
+    gradient: bool = False
+
+    def _key(self) -> tuple[Any, ...]:
+        return (id(self.tensor), self.argument, self.gradient)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@dataclass(slots=True)
+class Accumulate:
+    """A cotangent, `node`, was added to the gradient of a leaf. `value` is what it was in the recorded call."""
+
+    target: Target
+    node: Node
+    value: Any
+    name: str
+
+
+@dataclass(slots=True)
+class Write:
+    """A tensor was given a new value in place; `silent`: through its `.data`, which versions do not count."""
+
+    target: Target
+    node: Node
+    value: Any
+    name: str
+    silent: bool
+
+
+@dataclass(slots=True)
+class Call:
+    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+Effect = Accumulate | Write | Call
+_CONSTANTS = (int, float, bool, str, type(None))
+
+
+def _patient(method: F) -> F:
+    """A method of a recorder that stops watching where its base refuses to go on."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.stopped:
+            return None
+        if self.inside:
+            return method(self, *args, **kwargs)
+        self.inside = True
+        try:
+            return method(self, *args, **kwargs)
+        except AbandonedError:
+            self.stop()
+            return None
+        finally:
+            self.inside = False
+
+    return call  # type: ignore[return-value]
+
+
+class StepRecorder(Recorder):
+    """`outside` are the tensors that what is guarded leads to, by id, with names for them."""
+
+    differentiates = False
+
+    def __init__(self, outside: dict[int, tuple[Any, str]], numbers_returned: bool) -> None:
+        super().__init__()
+        self.outside = outside
+        self._numbers_returned = numbers_returned
+        self.effects: list[Effect] = []
+        #: tensors from outside that the program reads
+        self.reads: list[tuple[Target, Node]] = []
+        #: tensors whose gradients the call looked at before it changed them, and whether there was none
+        self.looked: dict[Target, bool] = {}
+        #: the Tensors among the arguments; and whether the dtype of new ones matters
+        self.given_tensors: list[Any] = []
+        self.uses_default_dtype = False
+        #: ids of tensors that are not what the recorder would take them for, and the tensors
+        self._dirty: dict[int, Any] = {}
+        self._marked: list[Any] = []
+        self._numbers: list[tuple[Any, Node]] = []
+        #: the nodes of the leaves of the result, None for those that are the same in every call
+        self.results: list[Node | None] = []
+        self._waiting: list[Any] = []
+        self.inside = self.stopped = False
+
+    # -------------------------------------------------------------------------------------------------------- the call
+
+    def start(self) -> None:
+        """Watch from here on, in this thread."""
+        modes.recorder = self
+        watch.drawn = self.drawn
+        modes.update()
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        if not self.stopped:
+            self.stopped = True
+            modes.recorder = watch.drawn = None
+            modes.update()
+            for tensor in self._marked:
+                tensor.__dict__.pop("_node", None)
+
+    def finish(self, leaves: Sequence[Any] = ()) -> None:
+        """The call is over, with these leaves of its result."""
+        if not self.stopped:
+            self._check_written()
+        self.results = [self._result(leaf) for leaf in leaves]
+        self.stop()
+
+    @_patient
+    def _result(self, leaf: Any) -> Node | None:
+        """The node of a leaf of the result; None for what is the same in every call."""
+        if isinstance(leaf, TensorBase):
+            target = self.target(leaf)
+            if target is not None and not target.gradient and target.argument is None:
+                return None
+            shared = [each for each in self.arguments if np.may_share_memory(each._value, leaf._value)]
+            if shared or any(np.may_share_memory(each._value, leaf._value) for each, _ in self.outside.values()):
+                self._refuse("its result shares memory with an argument or something from outside")
+            return self._node(leaf)
+        if isinstance(leaf, (np.ndarray, np.generic)):
+            self._refuse("it returns an array that was not seen")
+        return next((node for known, node in self._numbers if known is leaf), None)
+
+    def fail(self, reason: str) -> None:
+        """Something happened that a replay could not repeat."""
+        if self.stopped:
+            return
+        try:
+            self._refuse(reason)
+        except AbandonedError:
+            if self.inside:
+                raise
+            self.stop()
+
+    # ------------------------------------------------------------------------------------------------------- operations
+
+    note = _patient(Recorder.note)
+    same = _patient(Recorder.same)
+    saved = _patient(Recorder.saved)
+    made = _patient(Recorder.made)
+    branch = _patient(Recorder.branch)
+    drawn = _patient(Recorder.drawn)
+    constant = _patient(Recorder.constant)
+
+    @_patient
+    def aliased(self, tensor: Any, other: Any) -> None:
+        """It has the value of the other."""
+        self._mark(tensor, self._node(other))
+
+    def created(self, tensor: Any) -> None:
+        """A constant whose dtype may be the default one."""
+        self.uses_default_dtype = True
+        self.made(tensor)
+
+    def tensor_of(self, target: Target) -> Any:
+        """The tensor that a target stands for in this call; one like it for a gradient."""
+        tensor = target.tensor if target.argument is None else self.arguments[target.argument]
+        return plain(tensor._value) if target.gradient else tensor
+
+    def _mark(self, tensor: Any, node: Node) -> None:
+        self._marked.append(tensor)
+        super()._mark(tensor, node)
+
+    def _node_of(self, tensor: Any, writing: bool) -> Node | None:
+        node = super()._node_of(tensor, writing)
+        if node is None or node.builder is not self.builder:
+            return self._found(tensor)
+        return node
+
+    def _found(self, tensor: Any) -> Node | None:
+        """A tensor that no operation made: it shares the array of one that is known, or comes from outside."""
+        known = self._by_value.get(id(tensor._value))
+        if known is not None and known[0] is tensor._value:
+            self._mark(tensor, known[1])
+            return known[1]
+        target = self.target(tensor)
+        if target is None:
+            return None
+        if id(tensor) in self._dirty:
+            self._refuse("it reads a tensor that it has changed in a way that is not looked into")
+        value = tensor._value
+        name = self._name(target)
+        node = self.builder.input(aval(value.shape, value.dtype), name, Source(name))
+        self._mark(tensor, node)
+        self.reads.append((target, node))
+        return node
+
+    def target(self, tensor: Any) -> Target | None:
+        """How a tensor is found again in another call; None for one that was made in this."""
+        known = self.outside.get(id(tensor))
+        if known is not None and known[0] is tensor:
+            return Target(tensor)
+        return next((target for each, target in self._lasting() if each is tensor), None)
+
+    def _name(self, target: Target) -> str:
+        if target.argument is not None:
+            name = self.inputs[target.argument].name or "x"
+        else:
+            name = self.outside[id(target.tensor)][1]
+        return f"{name}_grad" if target.gradient else name
+
+    # ---------------------------------------------------------------------------------------------------------- effects
+
+    def effect(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: Any) -> Any:
+        """Call it, unwatched, and remember that."""
+        owner = self.target(args[0]) if isinstance(args[0], TensorBase) else args[0]
+        if not all(type(part) in _CONSTANTS for part in (*args[1:], *kwargs.values())):
+            self.fail(f"{function.__qualname__} is given arguments that may change")
+        touched = list(written(args[0]))
+        out = self._unwatched(functools.partial(function, *args, **kwargs))
+        if not self.stopped and owner is not None:
+            self.effects.append(Call(function, (owner, *args[1:]), kwargs))
+            self._forget(touched)
+        return out
+
+    def starts_backward(self, cts: list[Any]) -> bool:
+        """Note the cotangents, which are ones unless they were given."""
+        for ct in cts:
+            if ct.__dict__.get("_node") is None:
+                self.made(ct)
+        return not self.stopped
+
+    def accumulates(self, leaf: Any, ct: Any, accumulate: Callable[[], None]) -> None:
+        """Do it, and remember it; the gradient is known from here on if there was none."""
+        grad = leaf._grad
+        self._unwatched(accumulate)
+        self._accumulated(leaf, ct, grad)
+
+    @_patient
+    def _accumulated(self, leaf: Any, ct: Any, before: Any) -> None:
+        target, node = self.target(leaf), self._node(ct)
+        if target is None:
+            self._refuse("backward reaches a leaf that was made in the call or is not guarded")
+        if before is not None:
+            known = None if id(before) in self._dirty else self._node_of(before, False)
+            if known is None:
+                self._forget([before])
+            else:
+                node_of_sum = self.builder.emit(REGISTRY["add"], (known, node), {})
+                self._by_value.pop(id(before._value), None)
+                self._mark(before, node_of_sum)
+        else:
+            self._mark(leaf._grad, node)
+            self._dirty.pop(id(leaf._grad), None)
+        self.effects.append(Accumulate(target, node, np.array(ct._value), f"g_{self._name(target)}"))
+
+    @_patient
+    def looks_at_grad(self, tensor: Any) -> None:
+        """Whether there is a gradient is then a condition, unless the call has decided it."""
+        target = self.target(tensor)
+        if target is None:
+            return
+        decided = any(
+            effect.target == target if isinstance(effect, Accumulate) else isinstance(effect, Call)
+            for effect in self.effects
+        )
+        if not decided:
+            self.looked.setdefault(target, tensor._grad is None)
+
+    def number(self, tensor: Any) -> Any:
+        """The number itself."""
+        if not self._numbers_returned:
+            self.fail("more is done with what item() gives than return it")
+        value = tensor._value.item()
+        self._remember(value, tensor)
+        return value
+
+    @_patient
+    def _remember(self, value: Any, tensor: Any) -> None:
+        self._numbers.append((value, self._node(tensor)))
+
+    @_patient
+    def written(self, tensors: list[Any]) -> None:
+        """The memory of these tensors is about to be written: by an operation, if `attached` follows."""
+        self._check_written()
+        self._before = {}
+        for tensor in tensors:
+            if any(tensor is argument for argument in self.arguments):
+                self._refuse("it writes into an argument")
+            node = None if id(tensor) in self._dirty else self._node_of(tensor, False)
+            self._by_value.pop(id(tensor._value), None)
+            tensor.__dict__.pop("_node", None)
+            self._before[id(tensor)] = (tensor, node)
+        self._waiting = [tensor for tensor in tensors if self.target(tensor) is not None]
+
+    @_patient
+    def attached(self, tensor: Any, new: Any) -> None:
+        """The tensor, and all others on the same array, have become what `new` is."""
+        node = new.__dict__.get("_node")
+        if node is None or node.builder is not self.builder:
+            self._refuse("it writes in place something that was not seen")
+        for other, target in self._lasting():
+            counted = id(other) in self._before
+            if other._value is tensor._value:
+                self._mark(other, node)
+                self.effects.append(
+                    Write(target, node, np.array(other._value), f"new_{self._name(target)}", not counted)
+                )
+            elif np.may_share_memory(other._value, tensor._value):
+                self._refuse("it writes a part of a tensor through another one")
+        for other, _ in self._before.values():
+            if other._value is tensor._value:
+                self._mark(other, node)
+        self._mark(tensor, node)
+        self._before, self._waiting = {}, []
+
+    def _lasting(self) -> list[tuple[Any, Target]]:
+        """The tensors that outlive the call, as far as they can be reached."""
+        found = [(each, Target(None, k)) for k, each in enumerate(self.arguments)]
+        found += [(each, Target(each)) for each, _ in self.outside.values()]
+        found += [
+            (each._grad, Target(target.tensor, target.argument, True))
+            for each, target in found
+            if each._grad is not None
+        ]
+        return found
+
+    @_patient
+    def _check_written(self) -> None:
+        if self._waiting:
+            self._refuse("it writes a tensor in a way that is not looked into")
+
+    def _forget(self, tensors: Iterable[Any]) -> None:
+        """These may have any value now."""
+        for tensor in tensors:
+            tensor.__dict__.pop("_node", None)
+            self._by_value.pop(id(tensor._value), None)
+            self._dirty[id(tensor)] = tensor
+
+    def _unwatched(self, function: Callable[[], Any]) -> Any:
+        if self.stopped:
+            return function()
+        modes.recorder = watch.drawn = None
+        modes.update()
+        try:
+            return function()
+        finally:
+            if not self.stopped:
+                modes.recorder = self
+                watch.drawn = self.drawn
+                modes.update()

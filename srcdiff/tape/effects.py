@@ -1,0 +1,26 @@
+"""Effects that a recorder notes without looking inside: they happen again, as they are, when the call is replayed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from srcdiff.tape.modes import modes
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def effect(written: Callable[[Any], Iterable[Any]]) -> Callable[[F], F]:
+    """Marks a method as an effect. `written(self)` gives the tensors whose values it may change."""
+
+    def mark(method: F) -> F:
+        @functools.wraps(method)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if modes.recorder is None:
+                return method(self, *args, **kwargs)
+            return modes.recorder.effect(call, (self, *args), kwargs, written)
+
+        return call  # type: ignore[return-value]
+
+    return mark
