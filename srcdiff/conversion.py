@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff import sparse
+from srcdiff.counterpart import counterpart
 from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.origin import where
 from srcdiff.tape.modes import modes
@@ -125,6 +126,9 @@ class Conversions(TensorBase):
         if self._edge is not None and modes.recording and sparse.asks(sys._getframe(1)):
             return sparse.boxed(self)
         if self._edge is not None and modes.grad:
+            instead = counterpart()
+            if instead:
+                raise lost("a function of SciPy's that converts its arguments to plain arrays", instead)
             if self._traced:
                 raise lost(
                     "converting a value under differentiation to a plain array (np.asarray, np.array, assignment into "

@@ -27,7 +27,7 @@ TABLE = {
     3: "transform",
     4: "codegen",
     5: "compiler tangents",
-    6: "printing sparse functions inplace subscript conversion onestep ambiguity flat dispatch torchlike",
+    6: "printing sparse functions inplace subscript counterpart conversion onestep ambiguity flat dispatch torchlike",
     6.5: "replay",
     7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods "
     "interchange tensor",

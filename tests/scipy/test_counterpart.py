@@ -1,0 +1,44 @@
+"""A function of SciPy's that asks for a plain array is refused with the name of its counterpart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import srcdiff as sd
+from srcdiff.errors import GradientLostError
+
+stats = pytest.importorskip("scipy.stats")
+import scipy.linalg  # noqa: E402
+import scipy.special  # noqa: E402
+
+X = np.array([0.5, 1.5, 2.5])
+
+
+@pytest.mark.parametrize(
+    ("f", "instead"),
+    [
+        (lambda x: stats.norm.logpdf(x), "call srcdiff.scipy.stats.norm.logpdf"),
+        (lambda x: stats.gamma.cdf(1.0, x), "call srcdiff.scipy.stats.gamma.cdf"),
+        (lambda x: stats.norm(x).pdf(1.0), "call srcdiff.scipy.stats.norm.pdf"),
+        (lambda x: stats.poisson.pmf(1, x), "call srcdiff.scipy.stats.poisson.pmf"),
+        (lambda x: stats.multivariate_normal.logpdf(x), "call srcdiff.scipy.stats.multivariate_normal.logpdf"),
+        (lambda x: stats.gaussian_kde(x)(0.5), "call srcdiff.scipy.stats.gaussian_kde"),
+        (lambda x: stats.sem(x), "look for the function in srcdiff.scipy.stats|call srcdiff.scipy.stats.sem"),
+        (lambda x: scipy.special.multigammaln(x, 2), "call srcdiff.scipy.special.multigammaln"),
+        (lambda x: scipy.linalg.toeplitz(x), "call srcdiff.scipy.linalg.toeplitz"),
+        (lambda x: stats.nct.pdf(x, 2.0, 1.0), "use np.stack or np.concatenate"),
+        (lambda x: scipy.special.factorial2(x), "use np.stack or np.concatenate"),
+    ],
+)
+def test_the_refusal_names_what_to_call(f: Callable[[Any], Any], instead: str) -> None:
+    with pytest.raises(GradientLostError, match=rf"at test_counterpart.py:\d+: ({instead})"):
+        sd.grad(lambda x: np.sum(f(x)))(X)
+
+
+def test_for_eager_tensors_too() -> None:
+    with pytest.raises(GradientLostError, match=r"call srcdiff.scipy.stats.norm.logpdf"):
+        stats.norm.logpdf(sd.tensor(X, requires_grad=True))
