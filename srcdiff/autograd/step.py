@@ -53,22 +53,25 @@ def saved_tensor(node: GradNode, position: int, output: int | None) -> Any:
     """
     site = node.site
     if output is not None:
-        return _tensor(saved_item(node, position, output), (node, output), site.traced)
+        return tensor_at(saved_item(node, position, output), (node, output), site.traced)
     k = site.save_list[position]
     value = saved_value(node, position)
     if k == OUT:
-        return _tensor(value, node, site.traced)
-    return _tensor(value, node.inputs[k], site.traced) if site.kinds[k] is TENSOR else value
+        return tensor_at(value, node, site.traced)
+    return tensor_at(value, node.inputs[k], site.traced) if site.kinds[k] is TENSOR else value
 
 
-def run_step(node: GradNode, ct: Any) -> list[Any]:
-    """The cotangents of a node's operands, as arrays, None where there is none. `ct` is a tuple for several outputs."""
+def run_step(node: GradNode, ct: Any, squared: bool = False) -> list[Any]:
+    """The cotangents of a node's operands, as arrays, None where there is none. `ct` is a tuple for several outputs.
+
+    `squared`: it is the cotangent of the square of the node's value.
+    """
     site = node.site
     operands, out = _operands(node, site)
-    return _apply(site, node, ct, out, operands)
+    return _apply(site, node, ct, out, operands, squared)
 
 
-def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any]) -> list[Any]:
+def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any], squared: bool) -> list[Any]:
     prim = site.prim
     results: list[Any] = []
     for k, edge in enumerate(node.inputs):
@@ -82,26 +85,27 @@ def _apply(site: Any, node: GradNode, ct: Any, out: Any, operands: list[Any]) ->
                 + (f": {prim.reason}" if prim.reason else "")
                 + (f", recorded at {where(*place)}" if place else "")
             )
-        results.append(pull(prim, k, ct, out, operands, site.params, site.avals[k]))
+        results.append(pull(prim, k, ct, out, operands, site.params, site.avals[k], squared))
     return results
 
 
-def record_step(node: GradNode, ct: Any) -> list[Any]:
+def record_step(node: GradNode, ct: Any, squared: bool = False) -> list[Any]:
     """The same on Tensors: `ct` is a Tensor or a tuple of them, saved values have their place in the graph."""
     site = node.site
     operands, out = _operands(node, site)
     for k in site.save_list:
         if k == OUT:
             if site.prim.multi:
-                out = tuple(_tensor(v, (node, j), site.traced) for j, v in enumerate(out))
+                out = tuple(tensor_at(v, (node, j), site.traced) for j, v in enumerate(out))
             else:
-                out = _tensor(out, node, site.traced)
+                out = tensor_at(out, node, site.traced)
         elif site.kinds[k] is TENSOR:
-            operands[k] = _tensor(operands[k], node.inputs[k], site.traced)
-    return _apply(site, node, ct, out, operands)
+            operands[k] = tensor_at(operands[k], node.inputs[k], site.traced)
+    return _apply(site, node, ct, out, operands, squared)
 
 
-def _tensor(value: Any, edge: Any, traced: bool) -> Any:
+def tensor_at(value: Any, edge: Any, traced: bool) -> Any:
+    """A saved value as a Tensor in its place in the graph."""
     tensor = record.plain(value, traced)
     if edge is not None:
         tensor._edge = edge

@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.autograd.formula import logistic_step
+from srcdiff.autograd.formula import at_place, formula_step
 from srcdiff.autograd.hooks import after_node, before_node
 from srcdiff.autograd.step import record_step, run_step
 from srcdiff.config import config
 from srcdiff.errors import AutogradError
 from srcdiff.onestep import COMPILE_AFTER, step_of
-from srcdiff.ops.elementwise import div
 from srcdiff.ops.pull import keeps_zeros
 from srcdiff.ops.zeros import Partial, landed
 from srcdiff.tape.lower import collect, edge_node, leading_to
 from srcdiff.tape.modes import Run, modes
 from srcdiff.tape.node import FREED_MESSAGE, AccumulateGrad, Edge, GradNode, MarkedSite
-from srcdiff.tape.site import Place, Site
+from srcdiff.tape.site import Site
 
 
 def walk(
@@ -134,10 +133,11 @@ def _run(
 ) -> Iterable[tuple[Edge, Any]]:
     """One node: where cotangents go, and the cotangents. `exact` by the rule itself, not by code made from it."""
     site = node.site
-    if type(site) is Site and not create_graph and type(ct) is not dict and not modes.anomaly:
-        known = logistic_step(node, ct, wanted) if site.prim is div else None
+    if type(site) is Site and type(ct) is not dict and not modes.anomaly:
+        known = formula_step(node, ct, wanted, create_graph)
         if known is not None:
-            return (known,)
+            return known
+    if type(site) is Site and not create_graph and type(ct) is not dict and not modes.anomaly:
         step = None if exact else site.step
         if step is None and site.steps >= 0 and not exact:
             site.steps += 1
@@ -176,23 +176,11 @@ def _results(node: GradNode, ct: Any, create_graph: bool) -> list[Any]:
         ct = tuple(ct.get(k) for k in range(len(node.site.out_aval)))
     if node.saved is None:
         raise AutogradError(FREED_MESSAGE)
-    results = _recorded(node, ct) if create_graph else run_step(node, ct)
+    results = at_place(node, lambda: record_step(node, ct)) if create_graph else run_step(node, ct)
     if modes.anomaly and modes.anomaly_check_nan:
         results = list(map(landed, results))
         check_nan(node, results)
     return results
-
-
-def _recorded(node: GradNode, ct: Any) -> list[Any]:
-    """A step on Tensors; what it records belongs to the place of the node itself."""
-    before = modes.place
-    place = node.site.place()
-    if place is not None:
-        modes.place = Place(*place)
-    try:
-        return record_step(node, ct)
-    finally:
-        modes.place = before
 
 
 def check_nan(node: GradNode, results: Sequence[Any]) -> None:

@@ -59,6 +59,8 @@ class Primitive:
     #: (t, out, *operands, **params) -> the tangent of the result along that of the first operand, where `vjps` is not
     #: made of operations that are linear in the cotangent
     push: VjpRule | None = None
+    #: rules of the square of the result, where that is smooth and the result is not: norms and other roots
+    squared: tuple[VjpRule, ...] | None = None
     #: some entries of an operand may have no part in the result: `ops.zeros`
     selects: bool = False
     #: the slope is infinite at some finite operand

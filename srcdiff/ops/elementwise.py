@@ -59,8 +59,11 @@ def unit(x: Any) -> Any:
     return x / where(equal(size, 0), 1.0, size)
 
 
-absolute = elementwise("abs", "x", "np.abs(x)", along=[_along_abs])
-fabs = elementwise("fabs", "x", "np.fabs(x)", along=[lambda t, out, x: t * sign(x)], label="Abs")
+_square_of_abs = (lambda t, out, x: t * (2.0 * x),)
+absolute = elementwise("abs", "x", "np.abs(x)", along=[_along_abs], squared=_square_of_abs)
+fabs = elementwise(
+    "fabs", "x", "np.fabs(x)", along=[lambda t, out, x: t * sign(x)], label="Abs", squared=_square_of_abs
+)
 copysign = elementwise(
     "copysign", "x y", "np.copysign(x, y)",
     along=[lambda t, out, x, y: t * (sign(x) * sign(out)), lambda t, out, x, y: None],

@@ -289,9 +289,14 @@ def _norm_rule(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     return expand(scale, x.shape, axis, keepdims) * x
 
 
+def _squared_norm(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    return expand(2.0 * ct, x.shape, axis, keepdims) * x
+
+
 #: the square root of the sum of squares; `axis` is None, an int or a pair
 norm: Primitive = primitive(
     "norm", "x", "np.linalg.norm(x, axis=axis, keepdims=keepdims)", [_norm_rule], params="axis keepdims",
+    squared=(_squared_norm,),
     infer=lambda x, *, axis, keepdims: aval(reduced_shape(x.shape, axis, keepdims), real_dtype(_inexact(x.dtype))),
     label="LinalgVectorNorm",
 )  # fmt: skip

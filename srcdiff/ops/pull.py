@@ -22,12 +22,21 @@ def _is_linear(prim: Primitive) -> bool:
     return prim.linear == "all" or (prim.linear == "each" and prim.rule(1) is None)
 
 
-def pull(prim: Primitive, k: int, ct: Any, out: Any, operands: Any, params: dict[str, Any], to: Aval) -> Any:
+def square_of(prim: Primitive, operands: tuple[Any, ...], power: Any = None) -> bool:
+    """Whether an operation squares its first operand; `power` is the second if that is a number in the code."""
+    if prim.name == "pow":
+        return type(power) in (int, float) and power == 2
+    return prim.name == "square" or (prim.name == "mul" and operands[0] is operands[1])
+
+
+def pull(
+    prim: Primitive, k: int, ct: Any, out: Any, operands: Any, params: dict[str, Any], to: Aval, squared: bool = False
+) -> Any:
     """The cotangent of operand k, whose aval is `to`, or None: the primitive's rule on `ct`, which may be `Partial`.
 
-    With a primitive that selects the result is a `Partial`.
+    With a primitive that selects the result is a `Partial`. `squared`: `ct` is that of the square of the result.
     """
-    rule: Any = prim.rule(k)
+    rule: Any = prim.squared[k] if squared and prim.squared is not None else prim.rule(k)
     if type(ct) is Partial and prim.elementwise and not prim.selects:
         made = _through(ct, prim, k, rule, out, operands, params)
     else:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from srcdiff.ops.cumulative import product_of_others
-from srcdiff.ops.elementwise import conj, equal, isinf, isnan, where
+from srcdiff.ops.elementwise import conj, equal, isnan, where
 from srcdiff.ops.families import infer_reduction, linear, nondiff, normalize_axes, primitive
 from srcdiff.ops.structural import cast, expand, inverse, reshape, transpose
 from srcdiff.ops.transcendental import exp
@@ -69,14 +69,17 @@ def _std_x(ct: Any, out: Any, x: Any, *, axis: Any, ddof: float, keepdims: bool)
     return _spread(where(flat, 0.0, ct / where(flat, 1.0, out)), x, axis, ddof, keepdims)
 
 
+def _var_x(ct: Any, out: Any, x: Any, *, axis: Any, ddof: float, keepdims: bool) -> Any:
+    return _spread(2.0 * ct, x, axis, ddof, keepdims)
+
+
 var = primitive(
-    "var", "x", "np.var(x, axis=axis, ddof=ddof, keepdims=keepdims)",
-    [lambda ct, out, x, *, axis, ddof, keepdims: _spread(2.0 * ct, x, axis, ddof, keepdims)],
+    "var", "x", "np.var(x, axis=axis, ddof=ddof, keepdims=keepdims)", [_var_x],
     infer=_spread_aval("var"), params="axis ddof keepdims",
 )  # fmt: skip
 std = primitive(
     "std", "x", "np.std(x, axis=axis, ddof=ddof, keepdims=keepdims)", [_std_x],
-    infer=_spread_aval("std"), params="axis ddof keepdims",
+    infer=_spread_aval("std"), params="axis ddof keepdims", squared=(_var_x,),
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------- product
@@ -132,7 +135,7 @@ min_ = primitive(
 
 def _logsumexp_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     # where out is -inf so is every x, and no x has a share
-    level = where(isinf(out), 0.0, out)
+    level = where(equal(out, -math.inf), 0.0, out)
     return expand(ct, x.shape, axis, keepdims) * exp(x - expand(level, x.shape, axis, keepdims))
 
 

@@ -55,7 +55,10 @@ square = elementwise("square", "x", "np.square(x)", along=[lambda t, out, x: t *
 reciprocal = elementwise(
     "reciprocal", "x", "np.reciprocal(x)", along=[lambda t, out, x: -t * conj(out * out)], singular=True
 )
-sqrt = elementwise("sqrt", "x", "np.sqrt(x)", along=[lambda t, out, x: t / (2.0 * conj(out))], singular=True)
+sqrt = elementwise(
+    "sqrt", "x", "np.sqrt(x)", along=[lambda t, out, x: t / (2.0 * conj(out))], singular=True,
+    squared=(lambda t, out, x: t,),
+)  # fmt: skip
 rsqrt = elementwise(
     "rsqrt", "x", "1.0 / np.sqrt(x)", along=[lambda t, out, x: -0.5 * t * conj(out * out * out)], singular=True
 )
@@ -70,6 +73,7 @@ def _along_hypot(t: Any, out: Any, x: Any) -> Any:
 hypot = elementwise(
     "hypot", "x y", "np.hypot(x, y)",
     along=[lambda t, out, x, y: _along_hypot(t, out, x), lambda t, out, x, y: _along_hypot(t, out, y)],
+    squared=(lambda t, out, x, y: t * (2.0 * x), lambda t, out, x, y: t * (2.0 * y)),
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------------- exponentials and logarithms
@@ -123,8 +127,9 @@ arctan2 = elementwise(
 
 def _turn(part: Any, x: Any, y: Any) -> Any:
     """part / (x**2 + y**2), and 0 at the origin, where the angle jumps."""
-    size = x * x + y * y
-    return part / where(equal(size, 0), 1.0, size)
+    size = hypot(x, y)  # its square may be 0 or infinite where this is not
+    size = where(equal(size, 0), 1.0, size)
+    return part / size / size
 
 
 deg2rad = elementwise("deg2rad", "x", "np.deg2rad(x)", along=[lambda t, out, x: t * _DEGREE], label="Deg2Rad")

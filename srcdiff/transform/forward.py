@@ -24,7 +24,7 @@ from srcdiff.ops.pull import pull
 from srcdiff.ops.structural import fit
 from srcdiff.ops.zeros import Partial, landed, marked, unmarked
 from srcdiff.transform.names import described
-from srcdiff.transform.reverse import active_nodes, reverse
+from srcdiff.transform.reverse import active_nodes, reverse, squared_root
 from srcdiff.transform.values import Derived, Values
 
 #: of each output of an operation; None: zero
@@ -49,8 +49,11 @@ def forward(
             parts = tangents.get(node.operands[0])
             made: Parts = (None,) if parts is None else (parts[node.kwargs["k"]],)
         else:
-            moving = {k: _of(tangents, x) for k, x in enumerate(node.operands)}
-            made = _pushed(values, node, {k: t for k, t in moving.items() if t is not None})
+            root = squared_root(node, active)
+            if root is None or root in wrt:
+                made = _pushed(values, node, _moving(tangents, node))
+            else:
+                made = _summed(values, root, _moving(tangents, root), _outputs(node), squared=True)
         if any(part is not None for part in made):
             tangents[node] = tuple(map(_named, _outputs(node), made))
     builder.source = NOWHERE
@@ -65,6 +68,12 @@ def _of(tangents: Mapping[Node, Parts], node: Node) -> Any:
     """The tangent of a value that is one array."""
     found = tangents.get(node)
     return None if found is None or isinstance(node.aval, tuple) else found[0]
+
+
+def _moving(tangents: Mapping[Node, Parts], node: Node) -> dict[int, Any]:
+    """The tangents of those operands that have one."""
+    found = {k: _of(tangents, x) for k, x in enumerate(node.operands)}
+    return {k: tangent for k, tangent in found.items() if tangent is not None}
 
 
 def _outputs(node: Node) -> tuple[Node, ...]:
@@ -90,11 +99,20 @@ def _pushed(values: Values, node: Node, moving: Mapping[int, Any]) -> Parts:
     outputs = _outputs(node)
     if prim.linear == "all" and all(k in moving for k in range(len(node.operands)) if prim.rule(k) is not None):
         return _fitted(prim(*_replaced(values, node, moving), **node.kwargs), outputs, values)
+    return _summed(values, node, moving, outputs)
+
+
+def _summed(
+    values: Values, node: Node, moving: Mapping[int, Any], outputs: tuple[Node, ...], squared: bool = False
+) -> Parts:
+    """What all moving operands contribute. `squared`: to the square of the operation, which is `outputs`."""
+    prim = node.prim
+    assert prim is not None
     total: Parts = (None,) * len(outputs)
     for k, tangent in moving.items():
         if prim.rule(k) is None:
             raise NotDifferentiableError(f"{prim.name} has no derivative with respect to {prim.operand_name(k)}")
-        made = _along(values, node, k, tangent, outputs)
+        made = _along(values, node, k, tangent, outputs, squared)
         total = tuple(a if b is None else b if a is None else a + b for a, b in zip(total, made, strict=True))
     return _fitted(total, outputs, values)
 
@@ -120,20 +138,20 @@ def _replaced(values: Values, node: Node, tangents: Mapping[int, Any]) -> list[A
     return [marked(tangents[k]) if k in tangents else values[operand] for k, operand in enumerate(node.operands)]
 
 
-def _along(values: Values, node: Node, k: int, tangent: Any, outputs: Sequence[Node]) -> Parts:
+def _along(values: Values, node: Node, k: int, tangent: Any, outputs: Sequence[Node], squared: bool) -> Parts:
     """What the tangent of operand k contributes to each output."""
     prim = node.prim
     assert prim is not None
-    if prim.linear == "each" and _has_others(prim, node, k):
+    if prim.linear == "each" and not squared and _has_others(prim, node, k):
         return _fitted(prim(*_replaced(values, node, {k: tangent}), **node.kwargs), outputs, values)
     real = all(x.dtype.kind != "c" for x in (*node.operands, *outputs))
     operands = [values[x] for x in node.operands]
     if prim.elementwise and real:
-        made = pull(prim, k, tangent, values[node], operands, node.kwargs, outputs[0].aval)
+        made = pull(prim, k, tangent, values[node], operands, node.kwargs, outputs[0].aval, squared)
         return (None,) if made is None else (_lifted(values, made),)
-    if prim.push is not None:
+    if prim.push is not None and not squared:
         return (values.builder.lift(prim.push(landed(tangent), values[node], *operands, **node.kwargs)),)
-    return _transposed(values, node, k, tangent, outputs)
+    return _transposed(values, node, k, tangent, outputs, squared)
 
 
 def _has_others(prim: Primitive, node: Node, k: int) -> bool:
@@ -144,11 +162,12 @@ def _has_others(prim: Primitive, node: Node, k: int) -> bool:
     )
 
 
-def _transposed(values: Values, node: Node, k: int, tangent: Any, outputs: Sequence[Node]) -> Parts:
+def _transposed(values: Values, node: Node, k: int, tangent: Any, outputs: Sequence[Node], squared: bool) -> Parts:
     """The reverse of operand k's rule, a linear function of the cotangents, at the tangent."""
     prim = node.prim
     assert prim is not None
-    rule, saved, scratch = prim.rule(k), prim.saved_for(k), Builder()
+    rule: Any = prim.squared[k] if squared and prim.squared is not None else prim.rule(k)
+    saved, scratch = prim.saved_for(k), Builder()
     assert rule is not None
     stands_for: dict[Node, Node] = {}
 

@@ -14,7 +14,7 @@ from typing import Any
 from srcdiff.core.builder import rename, suggest
 from srcdiff.core.program import NOWHERE, Node, Program
 from srcdiff.errors import CompileError, NotDifferentiableError
-from srcdiff.ops.pull import pull
+from srcdiff.ops.pull import pull, square_of
 from srcdiff.ops.zeros import Partial, landed
 from srcdiff.transform.names import described
 from srcdiff.transform.values import Derived, Values
@@ -37,6 +37,16 @@ def _carries(aval: Any) -> bool:
     return any(map(_carries, aval)) if isinstance(aval, tuple) else bool(aval.differentiable)
 
 
+def squared_root(node: Node, among: Collection[Node]) -> Node | None:
+    """The norm or other root, one of those given, that an operation squares: its derivative is then that of the square,
+    which is smooth."""
+    power = node.operands[1].literal if len(node.operands) == 2 else None
+    if node.prim is None or not square_of(node.prim, node.operands, power):
+        return None
+    root = node.operands[0]
+    return root if root.prim is not None and root.prim.squared is not None and root in among else None
+
+
 def reverse(
     forward: Program, wrt: Sequence[Node], available: Collection[Node] | None = None, name: str | None = None
 ) -> Derived:
@@ -45,7 +55,7 @@ def reverse(
     `available` are the forward values that exist at backward time; None: all. Values that are needed but not available
     are recomputed from those that are; CompileError if that is impossible.
     """
-    tape = _Reverse(forward, available)
+    tape = _Reverse(forward, wrt, available)
     nodes = forward.nodes()
     active = active_nodes(nodes, wrt)
     for node in reversed(nodes):
@@ -59,7 +69,8 @@ def reverse(
 class _Reverse:
     """The state of one reversal."""
 
-    def __init__(self, forward: Program, available: Collection[Node] | None) -> None:
+    def __init__(self, forward: Program, wrt: Collection[Node], available: Collection[Node] | None) -> None:
+        self.wrt = set(wrt)
         self.values = Values(available)
         self.builder = self.values.builder
         #: a Node, or for a value with several outputs a dict from output number to Node
@@ -110,6 +121,17 @@ class _Reverse:
             self.label(ct, node)
         if node.name and len(node.operands) == 1 and prim.elementwise:
             self.hints[node.operands[0]] = "pre"  # z of h = tanh(z)
+        root = squared_root(node, active)
+        if root is None or root in self.wrt:
+            self.pass_on(node, ct, active)
+        else:
+            self.pass_on(root, ct, active, squared=True)
+        self.builder.source = NOWHERE
+
+    def pass_on(self, node: Node, ct: Any, active: set[Node], squared: bool = False) -> None:
+        """Run the rules of an operation, or those of its square."""
+        prim = node.prim
+        assert prim is not None
         operands = [self.values[operand] for operand in node.operands]
         out = self.values[node]
         for k, operand in enumerate(node.operands):
@@ -121,10 +143,9 @@ class _Reverse:
                         f"{prim.name} has no derivative with respect to {prim.operand_name(k)}"
                     )
                 continue
-            made = pull(prim, k, ct, out, operands, node.kwargs, operand.aval)
+            made = pull(prim, k, ct, out, operands, node.kwargs, operand.aval, squared)
             if made is not None:
                 self.accumulate(operand, made if type(made) is Partial else self.builder.lift(made))
-        self.builder.source = NOWHERE
 
     def label(self, ct: Any, node: Node) -> None:
         """Call the cotangent of a value after it."""
