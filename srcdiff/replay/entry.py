@@ -49,7 +49,7 @@ def written(structure: Any) -> Text:
 def begin(name: str, probe: bool = False) -> Writer:
     """The first lines of an entry; of one that can also be asked for the values alone, if `probe`."""
     w = Writer()
-    w.bind(None, "anyhow")
+    w.fresh("anyhow")
     free = [
         f"{w.bind(config.current, 'current')}.style is {w.bind(config.options.style, 'style')}",
         f"{w.bind(sys, 'sys')}.gettrace() is None",
@@ -58,7 +58,7 @@ def begin(name: str, probe: bool = False) -> Writer:
         free += [f"{w.bind(sys.monitoring, 'monitoring')}.get_tool({k}) is None" for k in (0, 1)]
     what = f"The result of {name}" if probe else f"The value of {name} and its gradients"
     if probe:
-        w.bind(None, "probe")
+        w.fresh("probe")
     w.lines += [
         f"def enter(args, kwargs, anyhow=False{', probe=False' * probe}):",
         f'    """{what}; False if the call is not like the recorded one,',

@@ -147,3 +147,11 @@ def test_the_error_state_is_what_it_was_after_an_error() -> None:
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         step(np.zeros(3))
     assert np.geterr() == before
+
+
+def test_none_read_from_outside_is_itself() -> None:
+    """It once was the parameter of the entry."""
+    gradient = sd.grad(lambda x: np.sum(x[:, np.newaxis] * 2.0))
+    for _ in range(4):
+        gradient(np.ones(3))
+    assert gradient.cache_info().replayed == 1
