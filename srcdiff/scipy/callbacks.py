@@ -4,7 +4,9 @@ were among what they returned, as arguments or from outside.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ class Watched:
         #: takes what is wanted out of a result
         self.part = part
         self.found = needs_gradient(args)
+        with suppress(TypeError, ValueError):  # builtins have none
+            #: SciPy counts the parameters of what it fits
+            self.__signature__ = inspect.signature(function)
 
     def value(self, *arguments: Any) -> Any:
         """The result as a Tensor or array; a list of numbers as one array."""
