@@ -21,7 +21,8 @@ import numpy as np
 
 from srcdiff.replay.active import active
 from srcdiff.replay.builtins import isinstance_, memoryview_, type_
-from srcdiff.replay.constructors import CONSTRUCTORS, exporting, fresh_method
+from srcdiff.replay.constructors import CONSTRUCTORS, fresh_method
+from srcdiff.replay.draws import exporting
 from srcdiff.replay.grids import rec_grid
 from srcdiff.replay.iterating import ndenumerate, nditer, vectorized
 from srcdiff.replay.library import is_library, worth_cloning
@@ -91,6 +92,9 @@ def _resolve(f: Any) -> Any:
     if kind is BuiltinFunctionType:
         return _builtin(f)
     if kind is np.ufunc or kind is _DISPATCHER:
+        inner = getattr(f, "_implementation", None)
+        if type(inner) is FunctionType and not is_library(inner.__code__):
+            return _function(inner)
         if len(_known) < _MOST_KNOWN:  # users may make ufuncs
             _known[id(f)] = f
         return f

@@ -213,32 +213,6 @@ def fresh_method(method: Any) -> Callable[..., Any]:
     return make
 
 
-def exporting(method: Any) -> Callable[..., Any]:
-    """A method of a random generator, which knows ndarrays only: arrays made while tracing are given as such, and
-    differentiated ones are shuffled by shuffled indices."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if method.__name__ == "shuffle" and len(args) == 1 and not kwargs and differentiated(args[0]):
-            order = np.arange(len(args[0]))
-            method(order)
-            args[0][...] = args[0][order]
-            return None
-        given = (*args, *kwargs.values())
-        if not any(isinstance(x, TensorBase) and x._traced and x._edge is None for x in given):
-            return method(*args, **kwargs)
-        result = method(*map(_exported, args), **{key: _exported(x) for key, x in kwargs.items()})
-        out = kwargs.get("out")
-        return result if out is None else out
-
-    call.__name__ = call.__qualname__ = method.__name__
-    return call
-
-
-def _exported(x: Any) -> Any:
-    """The memory of an array made while tracing."""
-    return np.asarray(x) if isinstance(x, TensorBase) and isinstance(x._value, np.ndarray) else x
-
-
 CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     **{
         function: _fresh(function)

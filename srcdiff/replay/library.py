@@ -12,7 +12,7 @@ import numpy as np
 
 from srcdiff.replay.bytecode import Callee, builds_lists, callees, every_code
 from srcdiff.replay.methods import LOOKED_AT
-from srcdiff.replay.rewrite import GRIDS
+from srcdiff.replay.rewrite import GRIDS, VALUES
 
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _paths = sysconfig.get_paths()
@@ -59,11 +59,16 @@ def worth_cloning(function: FunctionType, special: frozenset[int]) -> bool:
     for code in every_code(function.__code__):
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True) if code is function.__code__ else ()
         known = dict(cells)
-        if builds_lists(code) or not GRIDS.isdisjoint(code.co_names):
+        if builds_lists(code) or not GRIDS.isdisjoint(code.co_names) or _gives_values(code):
             return True
         if any(_matters(callee, names, known, special) for callee in callees(code)):
             return True
     return False
+
+
+def _gives_values(code: CodeType) -> bool:
+    """Whether the code calls something with a keyword that may be a value, such as `initial=`."""
+    return any(type(each) is tuple and not VALUES.isdisjoint(each) for each in code.co_consts)
 
 
 def _matters(

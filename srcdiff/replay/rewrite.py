@@ -24,6 +24,11 @@ TYPE = "\0srcdiff.rec_type"
 LISTS = "\0srcdiff.rec_lists"
 TEXT = "\0srcdiff.prepared"
 GRID = "\0srcdiff.rec_grid"
+#: keywords of NumPy's functions that take values, in which NumPy does not look for Tensors
+VALUES = frozenset(
+    "initial constant_values end_values nan posinf neginf left right prepend append to_begin to_end period discont k "
+    "default weights aweights ddof mean ord base range density".split()
+)
 _UNTOUCHED = frozenset({"super"})
 _EVALUATORS = frozenset({"eval", "exec"})
 #: objects of NumPy's that make arrays by being subscripted
@@ -74,6 +79,8 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
         func, args = call.func, call.args
         if isinstance(func, gast.Name) and func.id == "type" and len(args) == 1 and not call.keywords:
             return CALL if isinstance(args[0], gast.Starred) else TYPE
+        if any(keyword.arg in VALUES for keyword in call.keywords):
+            return LISTS
         given = (*args, *(keyword.value for keyword in call.keywords))
         return LISTS if any(_is_list(value) or getattr(value, "id", "") in self.lists for value in given) else CALL
 

@@ -130,8 +130,18 @@ def acceptable(y: Any) -> Any:
     if isinstance(y, (list, tuple)):
         if modes.recorder is not None:
             modes.recorder.fail("an operator on a list means something else for numbers than for arrays")
-        return np.asarray(y)
+        return _stacked(y) if _has_tensor(y) else np.asarray(y)
     return NotImplemented
+
+
+def _has_tensor(x: Any) -> bool:
+    return isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and any(map(_has_tensor, x)))
+
+
+def _stacked(x: Any) -> Any:
+    """A list of Tensors and numbers as one Tensor."""
+    parts = [_stacked(part) if isinstance(part, (list, tuple)) else part for part in x]
+    return REGISTRY["stack"](*(part if hasattr(part, "shape") else np.asarray(part) for part in parts), axis=0)
 
 
 def exact(y: Any) -> Any:

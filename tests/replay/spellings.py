@@ -130,6 +130,20 @@ def methods_of_plain_arrays(x: Any) -> Any:
     return y + np.sum(SQUARE.dot(SQUARE) * x)
 
 
+def polynomials(x: Any) -> Any:
+    p = np.polynomial.Polynomial(x)
+    y = p(0.7) * p.deriv()(x[0]) + np.polynomial.chebyshev.chebval(x[1], x) + np.polynomial.Legendre(x).integ()(0.3)
+    y = y + np.sum(np.polynomial.polynomial.polyval2d(x, x, np.outer(x, x)))
+    return y + np.sum(np.polynomial.hermite.hermfit(np.arange(3.0), x, 1) ** 2) + np.sum(np.emath.sqrt(x - 0.5).imag)
+
+
+def values_in_keywords(x: Any) -> Any:
+    y = np.sum(SQUARE, initial=x[0]) * np.max(SQUARE[0] * 0.1, initial=x[1]) + SQUARE.sum(initial=x[2])
+    y = y + np.sum(np.pad(SQUARE, 1, constant_values=x[0]) ** 2) + np.sum(np.diff(SQUARE[0], prepend=x[1]) ** 2)
+    y = y + np.interp(-1.0, SQUARE[0], SQUARE[1], left=x[0]) + np.average(SQUARE[0], weights=[x[0], 1.0, x[1]])
+    return y + np.sum(np.polyint([1.0, 2.0], k=x[0])) + np.sum((x * 2 + [x[0], 1, 2.0]) * (x[1], [1.0], x[2])[2])
+
+
 # ---------------------------------------------------------------------------------------------------- parts and shapes
 
 
@@ -220,5 +234,6 @@ def fails_in_a_text(x: Any) -> Any:
 FUNCTIONS = [
     evaluated, executed, text_within_text, iterated, written_by_iterating, made_by_subscripts, vectorized,
     vectorized_with_a_signature, vectorized_outside, called_by_numpy, of_math, of_cmath, pythons_numbers,
-    methods_of_plain_arrays, parts_written, shapes_set, other_views, einsum_gives_views, required,
+    methods_of_plain_arrays, values_in_keywords, polynomials, parts_written, shapes_set, other_views,
+    einsum_gives_views, required,
 ]  # fmt: skip

@@ -115,6 +115,24 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
             sd.grad(f)(X)
 
 
+def test_generators_refuse_parameters_and_draw_from_arrays() -> None:
+    def drawn(x: Any, make: Any = np.random.default_rng) -> Any:
+        rng = make(3)
+        return np.sum(rng.permutation(x) * [1, 2, 3]) + np.sum(rng.choice(x, 2, replace=False) ** 2) * make(1).random()
+
+    for make in (np.random.default_rng, np.random.RandomState):
+        value, gradient = sd.value_and_grad(lambda x, make=make: drawn(x, make))(X)
+        assert value == drawn(X, make)
+        np.testing.assert_allclose(gradient, numerical(lambda x, make=make: drawn(x, make), X), rtol=1e-9)
+
+    def normal(x: Any) -> Any:
+        rng = np.random.default_rng(0)
+        return np.sum(rng.normal(x, 1.0) * np.zeros(3))
+
+    with pytest.raises(sd.errors.NotDifferentiableError, match=r"normal of a random generator .* loc \+ scale"):
+        sd.grad(normal)(X)
+
+
 def test_pythons_functions_raise_what_they_raise() -> None:
     for f, x, kind in (
         (lambda x: math.sqrt(x), -1.0, ValueError),
