@@ -31,6 +31,7 @@ from srcdiff.runtime_floats import in_floats  # noqa: F401
 from srcdiff.runtime_incomplete import (  # noqa: F401
     betainc_slope,
     gammainc_slope,
+    invgauss_isf,
     invgauss_ppf,
     vonmises_cdf,
     vonmises_ppf,

@@ -177,6 +177,11 @@ def invgauss_ppf(mu: Array, q: Array) -> Array:
     return _blockwise(_stats().invgauss.ppf, q, mu)
 
 
+def invgauss_isf(mu: Array, q: Array) -> Array:
+    """The inverse of one minus that, with all digits where it is small."""
+    return _blockwise(_stats().invgauss.isf, q, mu)
+
+
 def _stats() -> Any:
     import scipy.stats  # noqa: PLC0415
 

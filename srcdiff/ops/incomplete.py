@@ -211,6 +211,11 @@ def _invgauss_in_mu(mu: Any, x: Any) -> Any:
     return -2.0 / (mu * mu) * exp(2.0 / mu + log_ndtr(-far))
 
 
+invgauss_isf = elementwise(
+    "invgauss_isf", "mu q", "rt.invgauss_isf(mu, q)",
+    [lambda t, out, mu, q: _times(-t, _invgauss_in_mu(mu, out) * exp(-invgauss_log_density(mu, out))),
+     lambda t, out, mu, q: _times(-t, exp(-invgauss_log_density(mu, out)))],
+)  # fmt: skip
 invgauss_ppf = elementwise(
     "invgauss_ppf", "mu q", "rt.invgauss_ppf(mu, q)",
     [lambda t, out, mu, q: _times(-t, _invgauss_in_mu(mu, out) * exp(-invgauss_log_density(mu, out))),

@@ -28,7 +28,13 @@ __all__ = [
     "comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "perm", "polygamma", "softmax", "zeta",
 ]  # fmt: skip
 
-__getattr__ = rest_of(special)
+_rest = rest_of(special)
+
+
+def __getattr__(name: str) -> Any:
+    """SciPy's ufunc, also where its array API switch puts a function in front; else what has no counterpart."""
+    ufunc = getattr(special._ufuncs, name, None)
+    return ufunc if isinstance(ufunc, np.ufunc) and not name.startswith("_") else _rest(name)
 
 
 def _floats(x: Any) -> Any:

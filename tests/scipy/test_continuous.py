@@ -301,3 +301,16 @@ def test_maximum_likelihood_agrees_with_the_closed_form() -> None:
     x = np.random.default_rng(0).normal(1.0, 2.0, 50)
     score = sd.grad(lambda mean, deviation: np.sum(ours.norm(mean, deviation).logpdf(x)), argnums=(0, 1))
     np.testing.assert_allclose(score(x.mean(), x.std()), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gamma", "beta", "f", "t", "invgauss", "cosine", "norm", "genextreme"])
+def test_tails_keep_their_digits(name: str) -> None:
+    """Far out, a probability and the logarithm of what is left of 1 agree with each other, and quantiles go back."""
+    dist = getattr(ours, name)
+    q = np.array([1e-12, 1e-7])
+    for inverse, near, far in (("ppf", "cdf", "logsf"), ("isf", "sf", "logcdf")):
+        if dist.functions[inverse] is None or name == "genextreme" and inverse == "isf":
+            continue
+        x = getattr(dist, inverse)(sd.tensor(q), *SHAPES[name])
+        np.testing.assert_allclose(getattr(dist, near)(x, *SHAPES[name]).numpy(), q, rtol=1e-6)
+        np.testing.assert_allclose(getattr(dist, far)(x, *SHAPES[name]).numpy(), np.log1p(-q), rtol=1e-6)

@@ -113,9 +113,21 @@ anglit = Continuous(
     sf=lambda y: cos(y + 0.25 * math.pi) ** 2, ppf=lambda q: arcsin(sqrt(q)) - 0.25 * math.pi,
     support=(-0.25 * math.pi, 0.25 * math.pi),
 )  # fmt: skip
+
+
+def _less_sine(u: Any) -> Any:
+    """u - sin(u), by its series next to 0."""
+    near = u < 1.0
+    small = where(near, u, 0.0)
+    square, series = small * small, 0.0
+    for k in range(8, 0, -1):
+        series = (1.0 - square * series) / ((2.0 * k) * (2.0 * k + 1.0))
+    return where(near, small * square * series, u - sin(u))
+
+
 cosine = Continuous(
     "cosine", logpdf=lambda y: 2.0 * log(cos(0.5 * y)) - LOG_PI,
-    cdf=lambda y: (math.pi + y + sin(y)) / (2.0 * math.pi), symmetric=True, support=(-math.pi, math.pi),
+    cdf=lambda y: _less_sine(y + math.pi) / (2.0 * math.pi), symmetric=True, support=(-math.pi, math.pi),
 )  # fmt: skip
 semicircular = Continuous(
     "semicircular", logpdf=lambda y: LOG_2 - LOG_PI + 0.5 * log1p(-y * y),
@@ -140,9 +152,17 @@ wrapcauchy = Continuous(
 # ------------------------------------------------------------------------------------------------- truncated on purpose
 
 
-def _truncnorm_quantile(low: Any, log_below: Any, log_above: Any, a: Any, b: Any) -> Any:
-    """From the tail with more digits: the left one where a is negative."""
-    left = a < 0
+def _truncnorm_log(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The logarithm of the share of (a, b) in the mass there is, the rest being in (c, d)."""
+    part, rest = log_normal_mass(a, b), log_normal_mass(c, d)
+    whole = logaddexp(part, rest)
+    large = part > rest
+    return where(large, log1p(-exp(where(large, rest - whole, -1.0))), part - whole)
+
+
+def _truncnorm_quantile(log_below: Any, log_above: Any, a: Any, b: Any) -> Any:
+    """From the tail that has more digits."""
+    left = (b <= 0) | ((a < 0) & (log_below <= log_above))
     outer, part = finite(where(left, a, -b)), where(left, log_below, log_above)
     z = ndtri_exp(logaddexp(log_ndtr(outer), part + log_normal_mass(a, b)))
     return where(left, z, -z)
@@ -159,10 +179,9 @@ def _truncnorm_edges(a: Any, b: Any) -> tuple[Any, Any, Any]:
 truncnorm = Continuous(
     "truncnorm", "a b",
     logpdf=lambda y, a, b: log_normal(y) - log_normal_mass(a, b),
-    logcdf=lambda y, a, b: log_normal_mass(a, y) - log_normal_mass(a, b),
-    logsf=lambda y, a, b: log_normal_mass(y, b) - log_normal_mass(a, b),
-    ppf=lambda q, a, b: _truncnorm_quantile(a, log(q), log1p(-q), a, b),
-    isf=lambda q, a, b: _truncnorm_quantile(a, log1p(-q), log(q), a, b),
+    logcdf=lambda y, a, b: _truncnorm_log(a, y, y, b), logsf=lambda y, a, b: _truncnorm_log(y, b, a, y),
+    ppf=lambda q, a, b: _truncnorm_quantile(log(q), log1p(-q), a, b),
+    isf=lambda q, a, b: _truncnorm_quantile(log1p(-q), log(q), a, b),
     support=lambda a, b: (a, b), valid=lambda a, b: a < b,
     mean=lambda a, b: _truncnorm_edges(a, b)[0] - _truncnorm_edges(a, b)[1],
     var=lambda a, b: 1.0 + _truncnorm_edges(a, b)[2] - (_truncnorm_edges(a, b)[0] - _truncnorm_edges(a, b)[1]) ** 2,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.ops import elementwise as e
-from srcdiff.ops.transcendental import exp, log, sqrt
+from srcdiff.ops.transcendental import exp, log, log1p, sqrt
 from srcdiff.scipy.stats.distribution import Distribution, either, is_number, method, spread, still, wide
 from srcdiff.scipy.support import any_traced, constant, needs_gradient
 
@@ -185,6 +185,26 @@ def before(inner: Function, f: Function | None) -> Function | None:
     return None if f is None else lambda x, *shapes: f(inner(x), *shapes)
 
 
+def given(*functions: Function | None) -> bool:
+    """Whether one of them is."""
+    return any(f is not None for f in functions)
+
+
+def log_of(part: Function | None, rest: Function | None, by_itself: bool) -> Function | None:
+    """log(part), by log1p(-rest) where that has more digits: everywhere if `part` is but 1 - rest."""
+    if part is None or rest is None:
+        return after(log, part)
+    if not by_itself:
+        return after(lambda q: log1p(-q), rest)
+
+    def compute(y: Any, *shapes: Any) -> Any:
+        p, q = part(y, *shapes), rest(y, *shapes)
+        large = p > 0.5
+        return e.where(large, log1p(-e.where(large, q, 0.0)), log(e.where(large, 1.0, p)))
+
+    return compute
+
+
 def _minus(x: Any) -> Any:
     return -x
 
@@ -229,7 +249,8 @@ class Continuous(Distribution):
         above = sf or after(exp, logsf) or after(_rest, below)
         self.functions: dict[str, Function | None] = {
             "logpdf": logpdf, "pdf": pdf or after(exp, logpdf), "cdf": below, "sf": above,
-            "logcdf": logcdf or after(log, below), "logsf": logsf or after(log, above),
+            "logcdf": logcdf or log_of(below, above if given(sf, logsf) else None, given(cdf)),
+            "logsf": logsf or log_of(above, below if given(cdf, logcdf) else None, given(sf)),
             "ppf": ppf or before(_rest, isf), "isf": isf or before(_rest, ppf),
             "mean": mean, "var": var, "entropy": entropy,
         }  # fmt: skip

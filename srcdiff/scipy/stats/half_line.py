@@ -10,11 +10,12 @@ from srcdiff.ops.incomplete import (
     betainc,
     betainccinv,
     betaincinv,
+    invgauss_isf,
     invgauss_log_density,
     invgauss_ppf,
 )
 from srcdiff.ops.neural import log_sigmoid
-from srcdiff.ops.special import erf, erfc, log_ndtr, logit, ndtr, xlogy
+from srcdiff.ops.special import erf, erfc, erfinv, log_ndtr, logit, ndtr, xlogy
 from srcdiff.ops.special_scipy import betaln, i0e, ndtri, xlog1py
 from srcdiff.ops.transcendental import arctan, arctanh, exp, expm1, log, log1p, logaddexp, sigmoid, sqrt, tan, tanh
 from srcdiff.scipy.stats.continuous import Continuous, inf
@@ -85,13 +86,13 @@ foldnorm = Continuous(
 levy = Continuous(
     "levy",
     logpdf=lambda y: -LOG_ROOT_TAU - 1.5 * log(y) - 0.5 / y, cdf=lambda y: erfc(sqrt(0.5 / y)),
-    sf=lambda y: erf(sqrt(0.5 / y)), ppf=lambda q: 1.0 / ndtri(0.5 * q) ** 2, support=POSITIVE,
-    isf=lambda q: 1.0 / ndtri(0.5 * (1.0 - q)) ** 2,
+    sf=lambda y: erf(sqrt(0.5 / y)), ppf=lambda q: 1.0 / ndtri(0.5 * q) ** 2, isf=lambda q: 0.5 / erfinv(q) ** 2,
+    support=POSITIVE,
 )  # fmt: skip
 levy_l = Continuous(
     "levy_l",
     logpdf=lambda y: -LOG_ROOT_TAU - 1.5 * log(-y) + 0.5 / y, cdf=lambda y: erf(sqrt(-0.5 / y)),
-    sf=lambda y: erfc(sqrt(-0.5 / y)), ppf=lambda q: -1.0 / ndtri(0.5 * (1.0 - q)) ** 2, support=(-inf, 0.0),
+    sf=lambda y: erfc(sqrt(-0.5 / y)), ppf=lambda q: -0.5 / erfinv(q) ** 2, support=(-inf, 0.0),
     isf=lambda q: -1.0 / ndtri(0.5 * q) ** 2,
 )  # fmt: skip
 
@@ -115,11 +116,13 @@ def _invgauss_sf(y: Any, mu: Any) -> Any:
 invgauss = Continuous(
     "invgauss", "mu",
     logpdf=lambda y, mu: invgauss_log_density(mu, y), logcdf=_invgauss_cdf, logsf=_invgauss_sf,
-    ppf=lambda q, mu: invgauss_ppf(mu, q), mean=lambda mu: mu, var=lambda mu: mu**3, support=POSITIVE,
+    ppf=lambda q, mu: invgauss_ppf(mu, q), isf=lambda q, mu: invgauss_isf(mu, q),
+    mean=lambda mu: mu, var=lambda mu: mu**3, support=POSITIVE,
 )  # fmt: skip
 wald = Continuous(
     "wald", logpdf=lambda y: invgauss_log_density(1.0, y), logcdf=lambda y: _invgauss_cdf(y, 1.0),
-    logsf=lambda y: _invgauss_sf(y, 1.0), ppf=lambda q: invgauss_ppf(1.0, q), support=POSITIVE,
+    logsf=lambda y: _invgauss_sf(y, 1.0), ppf=lambda q: invgauss_ppf(1.0, q), isf=lambda q: invgauss_isf(1.0, q),
+    support=POSITIVE,
 )  # fmt: skip
 rice = Continuous(
     "rice", "b",
@@ -199,29 +202,30 @@ mielke = Continuous(
     "mielke", "k s",
     logpdf=lambda y, k, s: log(k) + xlogy(k - 1.0, y) - (1.0 + k / s) * log1p(y**s),
     logcdf=lambda y, k, s: k / s * log_sigmoid(s * log(y)),
-    ppf=lambda q, k, s: expm1(-s / k * log(q)) ** (-1.0 / s), support=POSITIVE,
+    ppf=lambda q, k, s: expm1(-s / k * log(q)) ** (-1.0 / s),
+    isf=lambda q, k, s: expm1(-s / k * log1p(-q)) ** (-1.0 / s), support=POSITIVE,
 )  # fmt: skip
+
+
+def _odds(q: Any, a: Any, b: Any) -> Any:
+    """x / (1 - x) of the quantile x of the beta distribution, with all digits of both."""
+    return betaincinv(a, b, q) / betainccinv(b, a, q)
+
+
 betaprime = Continuous(
     "betaprime", "a b",
     logpdf=lambda y, a, b: xlogy(a - 1.0, y) - xlog1py(a + b, y) - betaln(a, b),
     cdf=lambda y, a, b: betainc(a, b, y / (1.0 + y)), sf=lambda y, a, b: betainc(b, a, 1.0 / (1.0 + y)),
-    ppf=lambda q, a, b: 1.0 / betainccinv(b, a, q) - 1.0, isf=lambda q, a, b: 1.0 / betaincinv(b, a, q) - 1.0,
+    ppf=lambda q, a, b: _odds(q, a, b), isf=lambda q, a, b: 1.0 / _odds(q, b, a),
     support=POSITIVE, mean=lambda a, b: where(b > 1, a / (where(b > 1, b, 2.0) - 1.0), inf),
 )  # fmt: skip
-
-
-def _f_ppf(z: Any, n: Any, m: Any) -> Any:
-    """From the quantile z of the beta distribution's complement."""
-    return m * (1.0 / z - 1.0) / n
-
-
 f = Continuous(
     "f", "dfn dfd",
     logpdf=lambda y, n, m: 0.5 * n * log(n) + 0.5 * m * log(m) + xlogy(0.5 * n - 1.0, y)
     - 0.5 * (n + m) * log(m + n * y) - betaln(0.5 * n, 0.5 * m),
     cdf=lambda y, n, m: betainc(0.5 * n, 0.5 * m, n * y / (m + n * y)),
     sf=lambda y, n, m: betainc(0.5 * m, 0.5 * n, m / (m + n * y)),
-    ppf=lambda q, n, m: _f_ppf(betainccinv(0.5 * m, 0.5 * n, q), n, m),
-    isf=lambda q, n, m: _f_ppf(betaincinv(0.5 * m, 0.5 * n, q), n, m), support=POSITIVE,
+    ppf=lambda q, n, m: m / n * _odds(q, 0.5 * n, 0.5 * m),
+    isf=lambda q, n, m: m / n / _odds(q, 0.5 * m, 0.5 * n), support=POSITIVE,
     mean=lambda n, m: where(m > 2, m / (where(m > 2, m, 3.0) - 2.0), inf),
 )  # fmt: skip

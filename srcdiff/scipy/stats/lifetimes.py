@@ -67,6 +67,7 @@ exponweib = Continuous(
     "exponweib", "a c",
     logpdf=lambda y, a, c: log(a) + log(c) + xlogy(a - 1.0, -expm1(-(y**c))) - y**c + xlogy(c - 1.0, y),
     cdf=lambda y, a, c: (-expm1(-(y**c))) ** a, ppf=lambda q, a, c: (-log1p(-(q ** (1.0 / a)))) ** (1.0 / c),
+    isf=lambda q, a, c: (-log(-expm1(log1p(-q) / a))) ** (1.0 / c),
     support=POSITIVE,
 )  # fmt: skip
 exponpow = Continuous(
