@@ -18,7 +18,7 @@ import numpy
 from srcdiff.numpy import fft, linalg, special
 from srcdiff.numpy.joined import c_, r_
 from srcdiff.numpy.lift import array
-from srcdiff.numpy.names import finder
+from srcdiff.numpy.names import finder, replayable
 from srcdiff.numpy.standard import (
     argsort,
     asanyarray,
@@ -46,3 +46,6 @@ __getattr__ = finder(numpy, globals())
 
 def __dir__() -> list[str]:
     return dir(numpy)
+
+
+replayable(__name__)

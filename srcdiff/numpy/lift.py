@@ -22,6 +22,7 @@ from srcdiff.functions.assembly import assembled, differentiated, has_tensor, li
 from srcdiff.functions.dispatch import FUNCTIONS
 from srcdiff.origin import where
 from srcdiff.replay.active import active
+from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.site import user_place
 from srcdiff.tensor import Tensor
@@ -33,10 +34,18 @@ _dispatch: Any = Tensor.__array_function__
 def tensors(x: Any) -> Any:
     """Tensors in place of arrays of numbers and of NumPy's numbers, also in lists, tuples and named tuples."""
     if isinstance(x, (np.ndarray, np.generic)):
-        return plain(x, active.depth > 0) if x.dtype.kind in "biufc" else x
+        return _made(x) if x.dtype.kind in "biufc" else x
     if isinstance(x, tuple):
         return type(x)(*map(tensors, x)) if hasattr(x, "_fields") else tuple(map(tensors, x))
     return list(map(tensors, x)) if type(x) is list else x
+
+
+def _made(x: Any) -> Any:
+    """A Tensor without a gradient."""
+    out = plain(x, active.depth > 0)
+    if modes.recorder is not None:
+        modes.recorder.made(out)
+    return out
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, **keywords: Any) -> Any:
@@ -74,6 +83,8 @@ def lift(function: Any) -> Callable[..., Any]:
 
 def _of_values(function: Any, args: Any, kwargs: Any) -> Any:
     """NumPy's function of the arrays behind Tensors, none of which may have a gradient to lose."""
+    if modes.recorder is not None:
+        modes.recorder.fail(f"np.{function.__name__} reads a value")
     if differentiated(args) or any(map(differentiated, kwargs.values())):
         raise UnsupportedError(f"np.{function.__name__} has no derivative here, at {where(*user_place(3))}")
     return function(*map(_value, args), **{name: _value(x) for name, x in kwargs.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.numpy.lift import Ufunc, lift
+from srcdiff.replay import allowed
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
 #: the only names with two underscores that are NumPy's and not the module's own
@@ -35,3 +37,11 @@ def finder(source: ModuleType, names: dict[str, Any]) -> Callable[[str], Any]:
         return found
 
     return find
+
+
+def replayable(module: str) -> None:
+    """Let functions that use a module made so be replayed, as those that use NumPy are."""
+    found = sys.modules[module]
+    for name in allowed.ATTRIBUTES:
+        getattr(found, name, None)  # what is not found yet could not be guarded
+    allowed.enter(found)

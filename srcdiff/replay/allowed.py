@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-MODULES: Final = (np, np.linalg, math, functools, itertools, operator)
+MODULES: Final[list[ModuleType]] = [np, np.linalg, math, functools, itertools, operator]
 #: functions and types that are free of effects wherever they are read from
 FUNCTIONS: Final = (functools.partial, functools.reduce, itertools.accumulate, itertools.chain, itertools.product)
 
@@ -120,6 +120,14 @@ def _listed(module: ModuleType, names: frozenset[str]) -> dict[str, Any]:
 
 #: module -> listed name -> what it is
 ORIGINALS: Final = {module.__name__: _listed(module, ATTRIBUTES | MUTATORS) for module in MODULES}
+
+
+def enter(module: ModuleType) -> None:
+    """Allow the listed names of a module whose functions are NumPy's for Tensors, as `srcdiff.numpy` is."""
+    MODULES.append(module)
+    ORIGINALS[module.__name__] = _listed(module, ATTRIBUTES | MUTATORS)
+
+
 ORIGINAL_BUILTINS: Final = _listed(builtins, BUILTINS)
 #: types of NumPy's numbers; subclasses of them may do anything
 SCALAR_TYPES: Final = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdgFDG")

@@ -60,8 +60,8 @@ def examine(function: Callable[..., Any], static: tuple[Any, ...] = (), step: bo
     for argument in static:
         _value(argument, "an argument", findings)
     _resolve(findings)
-    if np in findings.modules and any(name == "linalg" for _, _, name in findings.attributes):
-        findings.modules.append(np.linalg)
+    if any(name == "linalg" for _, _, name in findings.attributes):
+        findings.modules += [inner for module in findings.modules if (inner := vars(module).get("linalg")) in MODULES]
     for code, here, name in findings.attributes:
         _attribute(code, here, name, findings)
     if findings.stores and findings.containers and not step:
