@@ -19,11 +19,26 @@ Step = Callable[[], tuple[Any, list[Any]]]
 
 
 def srcdiff(work: Workload) -> Step:
-    """Gradients of a function of arrays."""
+    """Gradients of a function of arrays, whose calls are replayed where they repeat."""
+    return _of_function(work, "auto")
+
+
+def srcdiff_traced(work: Workload) -> Step:
+    """The same without replays: the forward runs on every call."""
+    return _of_function(work, "never")
+
+
+def _of_function(work: Workload, replay: str) -> Step:
     sd = importlib.import_module("srcdiff")
-    loss = work.loss
+    sd.config.replay = replay
+    loss, params, data = work
     function = sd.value_and_grad(lambda params, data: loss(np, params, data))
-    return lambda: function(work.params, work.data)
+
+    def step() -> tuple[Any, list[Any]]:
+        return function(params, data)  # type: ignore[no-any-return]
+
+    step.cache_info = function.cache_info  # type: ignore[attr-defined]
+    return step
 
 
 def srcdiff_eager(work: Workload) -> Step:
@@ -132,13 +147,16 @@ def torch_forward(work: Workload) -> Step:
 
 
 LIBRARIES: dict[str, Callable[[Workload], Step]] = {
-    each.__name__: each for each in (srcdiff, srcdiff_eager, torch, autograd, jax)
+    each.__name__: each for each in (srcdiff, srcdiff_traced, srcdiff_eager, torch, autograd, jax)
 }
 #: the same workloads, differentiated along a tangent of each parameter
 FORWARD: dict[str, Callable[[Workload], Step]] = {
     each.__name__: each for each in (srcdiff_forward, torch_forward, jax_forward)
 }
-PACKAGES = {"srcdiff_eager": "srcdiff", **{name: name.removesuffix("_forward") for name in FORWARD}}
+PACKAGES = {
+    "srcdiff_traced": "srcdiff", "srcdiff_eager": "srcdiff",
+    **{name: name.removesuffix("_forward") for name in FORWARD},
+}  # fmt: skip
 
 
 def installed(library: str) -> bool:

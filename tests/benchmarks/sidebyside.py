@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 @dataclass(frozen=True)
 class Timing:
     """Of one library on one workload. `ratio` is its step time over that of the first library. After the first three
-    steps everything is compiled.
+    steps everything is compiled. `replayed` says whether steps were replayed, None where there is no such thing.
     """
 
     workload: str
@@ -37,6 +37,7 @@ class Timing:
     ratio: float
     first_milliseconds: float
     three_milliseconds: float
+    replayed: bool | None = None
 
 
 def clean_environment() -> dict[str, str]:
@@ -99,7 +100,9 @@ def compare(
         else:
             step = statistics.median(times)
             ratio = statistics.median(mine / first for mine, first in zip(times, measured[0], strict=True))
-        found.append(Timing(workload, worker.library, 1e6 * step, ratio, 1e3 * answer["first"], 1e3 * answer["three"]))
+        replayed = None if answer["replayed"] is None else answer["replayed"] > 0
+        first, three = 1e3 * answer["first"], 1e3 * answer["three"]
+        found.append(Timing(workload, worker.library, 1e6 * step, ratio, first, three, replayed))
     return found
 
 

@@ -1,7 +1,8 @@
 """The process of one library: answers requests, one line of JSON each.
 
 {"prepare": workload}               -> {"first": seconds of the first step, "three": of the first three,
-                                        "sums": of the loss and the gradients}
+                                        "sums": of the loss and the gradients,
+                                        "replayed": of the steps done so far, how many were replayed; null in others}
 {"seconds": s, "steps": null}       -> {"step": median seconds of the steps done in s seconds}
 {"seconds": s, "steps": n}          -> {"step": mean seconds of n steps}
 """
@@ -41,7 +42,9 @@ def prepare(library: str, workload: str) -> tuple[Step, dict[str, Any]]:
         sums += [float(np.sum(array)), float(np.sum(np.abs(array)))]
     for _ in range(10):
         step()
-    return step, {"first": first, "three": three, "sums": sums}
+    known = getattr(step, "cache_info", None)
+    replayed = None if known is None else known().replayed
+    return step, {"first": first, "three": three, "sums": sums, "replayed": replayed}
 
 
 def run(step: Callable[[], Any], seconds: float, steps: int | None) -> float:

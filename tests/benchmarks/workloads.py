@@ -103,9 +103,12 @@ def pricing_1e5(rng: np.random.Generator) -> Workload:
 
 
 @workload
-def rnn(rng: np.random.Generator) -> Workload:
-    """Fifty steps of a recurrent network."""
+def pricing_1e6(rng: np.random.Generator) -> Workload:
+    """The same on a million: arrays that no cache holds."""
+    return option_prices(rng, 1_000_000)
 
+
+def recurrent_network(rng: np.random.Generator, steps: int) -> Workload:
     def loss(xp: Any, params: list[Any], data: list[Any]) -> Any:
         w_in, w_state, bias, w_out = params
         sequence, target = data
@@ -115,7 +118,20 @@ def rnn(rng: np.random.Generator) -> Workload:
         return xp.mean((xp.matmul(state, w_out) - target) ** 2)
 
     params = [normal(rng, 32, 64, scale=0.1), normal(rng, 64, 64, scale=0.1), normal(rng, 64), normal(rng, 64, 1)]
-    return Workload(loss, params, [normal(rng, 50, 16, 32), normal(rng, 16, 1)])
+    return Workload(loss, params, [normal(rng, steps, 16, 32), normal(rng, 16, 1)])
+
+
+@workload
+def rnn(rng: np.random.Generator) -> Workload:
+    """Fifty steps of a recurrent network."""
+    return recurrent_network(rng, 50)
+
+
+def even_rnn(rng: np.random.Generator, steps: int) -> Workload:
+    """The same whose gradients neither grow nor vanish, however long it is: tiny numbers would be slow ones."""
+    loss, (w_in, w_state, bias, w_out), (sequence, target) = recurrent_network(rng, steps)
+    turn = np.linalg.qr(w_state.astype(float))[0].astype(np.float32)
+    return Workload(loss, [w_in, turn, 0 * bias, w_out], [np.float32(1e-3) * sequence, target])
 
 
 @workload
@@ -145,6 +161,24 @@ def attention(rng: np.random.Generator) -> Workload:
         return xp.mean((x + xp.matmul(xp.matmul(weights, value), w_out) - y) ** 2)
 
     return Workload(loss, [normal(rng, 64, 64, scale=0.125) for _ in range(4)], [normal(rng, 4, 64, 64) for _ in "xy"])
+
+
+@workload
+def mixture_f64(rng: np.random.Generator) -> Workload:
+    """Log-likelihood of a thousand points under a mixture of 25 Gaussians in 10 dimensions."""
+
+    def loss(xp: Any, params: list[Any], data: list[Any]) -> Any:
+        log_weights, means, log_scales = params
+        (points,) = data
+        z = (xp.reshape(points, (points.shape[0], 1, points.shape[1])) - means) * xp.exp(-log_scales)
+        score = log_weights - xp.sum(log_scales, axis=1) - 0.5 * xp.sum(z * z, axis=2)
+        peak = xp.max(score, axis=1, keepdims=True)
+        level = xp.log(xp.sum(xp.exp(score - peak), axis=1)) + peak[:, 0]
+        return xp.log(xp.sum(xp.exp(log_weights))) - xp.mean(level)
+
+    shapes = [(25,), (25, 10), (25, 10)]
+    params = [normal(rng, *shape, scale=0.5, dtype=np.float64) for shape in shapes]
+    return Workload(loss, params, [normal(rng, 1000, 10, dtype=np.float64)])
 
 
 @workload
