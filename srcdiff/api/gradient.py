@@ -122,7 +122,7 @@ class Transformed:
         for executable in list(self._counts.executables):
             forget(executable)
         self._counts.clear()
-        self._player = Player(self._counts)
+        self._player.clear()
 
     # ------------------------------------------------------------------------------------------------------- running
 

@@ -32,11 +32,11 @@ def accumulate(node: AccumulateGrad, ct: Any, copy: bool, create_graph: bool) ->
     else:
         if grad._storage is not None or grad._cell is not None:
             storage_of(grad).before_write(snapshot=False)
-        array = grad._array
+        value = grad._value
+        array = value if type(value) is np.ndarray else grad._array
         np.add(array, ct, out=array, casting="unsafe")
-    try:
-        options = node.extra
-    except AttributeError:
+    options = node.extra
+    if options is None:
         return
     for hook in list(options.post_accumulate.values()):
         hook(variable)

@@ -40,6 +40,8 @@ class GradNode:
     inputs: tuple[Edge, ...]
     saved: tuple[Any, ...] | None
     seq: int
+    #: set at leaves; at operations, which are too many, once there is something
+    extra: Extra | None
     #: the backward of a function of the user's; None for recorded primitives
     apply: Callable[..., list[Any]] | None = None
 
@@ -70,11 +72,10 @@ class GradNode:
     @property
     def options(self) -> Extra:
         """The rarely used parts, made on first use."""
-        try:
-            return self.extra  # type: ignore[has-type,no-any-return]
-        except AttributeError:
-            self.extra = Extra()
-            return self.extra
+        found: Extra | None = getattr(self, "extra", None)
+        if found is None:
+            found = self.extra = Extra()
+        return found
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -194,6 +195,7 @@ class AccumulateGrad(GradNode):
         self.inputs = ()
         self.saved = ()
         self.seq = 0
+        self.extra = None
         self.cls = type(variable)
         self.state = variable.__dict__
         self.reference = ref(variable)

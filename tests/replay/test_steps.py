@@ -286,3 +286,22 @@ CHANGES = [
 @pytest.mark.parametrize("make", [plain_step, other_order, accumulating, by_hand])
 def test_what_changes_between_calls_is_seen(make: Step, change: Callable[[World, int], None]) -> None:
     compare(make, change)
+
+
+def test_a_cleared_cache_starts_anew_and_takes_tensors() -> None:
+    w = sd.tensor(np.ones(3), requires_grad=True)
+
+    @sd.compile
+    def step(x: Any) -> Any:
+        loss = (w * x).sum()
+        loss.backward()
+        return loss.detach()
+
+    x = sd.tensor(np.arange(3.0))
+    for _ in range(2):
+        for _ in range(5):
+            w.grad = None
+            step(x)
+        assert step.cache_info().replayed == 2
+        step.cache_clear()
+        assert step.cache_info().replayed == step.cache_info().entries == 0
