@@ -169,23 +169,40 @@ def lower_graph(nodes: Sequence[GradNode], roots: Sequence[Edge]) -> Lowered:
     origins = {node: places[node.site] for node in nodes if node.site.prim is not None}
     sources = {node: written[node.site] for node, o in origins.items() if o is not None}
     names = {node: called[node.site] for node, o in origins.items() if o is not None}
-    avals: dict[GradNode, Any] = {}
     for node in nodes:
-        if node.site.prim is not None:
-            for k, edge in enumerate(node.inputs):
-                if edge is None or type(edge) is tuple or edge.site.prim is not None:
-                    continue
-                avals.setdefault(edge, node.site.avals[k])
-                known = names.get(node, ())
-                if edge not in sources and k < len(known) and known[k]:
-                    sources[edge] = Source(known[k])
-        elif type(node) is InputNode:
+        if type(node) is InputNode:
             sources[node] = Source(_label(node.label))
+        known = names.get(node, ())
+        for edge, name in zip(node.inputs, known, strict=False):
+            if edge is not None and type(edge) is not tuple and edge.site.prim is None and name:
+                sources.setdefault(edge, Source(name))
+    return lower(nodes, roots, _leaf_avals(nodes), sources, program_name(roots, origins), names)
+
+
+def _leaf_avals(nodes: Sequence[GradNode]) -> dict[GradNode, Any]:
+    """The types of the values at leaves, as the operations on them know them; of custom functions that give several,
+    as far as these are used.
+    """
+    avals: dict[GradNode, Any] = {}
+    parts: dict[GradNode, dict[int, Any]] = {}
+    for node in nodes:
+        if node.site.prim is None:
+            continue
+        for edge, known in zip(node.inputs, node.site.avals, strict=True):
+            if edge is None or edge_node(edge).site.prim is not None:
+                continue
+            if type(edge) is tuple:
+                parts.setdefault(edge[0], {})[edge[1]] = known
+            else:
+                avals.setdefault(edge, known)
+    number = aval((), np.dtype(np.float64))
+    for leaf, used in parts.items():
+        avals[leaf] = tuple(used.get(k, number) for k in range(max(used) + 1))
     for node in nodes:
         if node.site.prim is None and node not in avals:
             value = node.variable._value if isinstance(node, AccumulateGrad) else None
-            avals[node] = aval(value.shape, value.dtype) if value is not None else aval((), np.dtype(np.float64))
-    return lower(nodes, roots, avals, sources, program_name(roots, origins), names)
+            avals[node] = number if value is None else aval(value.shape, value.dtype)
+    return avals
 
 
 def operand_names(node: GradNode, origin: Origin) -> tuple[str | None, ...]:

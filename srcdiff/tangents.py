@@ -73,14 +73,24 @@ class Tangents:
     exact: bool
 
 
+def entering(nodes: Sequence[GradNode], wanted: Sequence[Edge], alive: Sequence[bool]) -> list[int]:
+    """Positions of those of `wanted` that are alive and an operand of some operation."""
+    used = {edge_key(edge) for node in nodes if node.site.prim is not None for edge in node.inputs}
+    return [k for k, edge in enumerate(wanted) if alive[k] and edge is not None and edge_key(edge) in used]
+
+
+def edge_key(edge: Edge) -> tuple[int, int]:
+    """What two edges have in common that lead to one output of one node."""
+    return (id(edge[0]), edge[1]) if type(edge) is tuple else (id(edge), -1)
+
+
 def linear_program(
     nodes: Sequence[GradNode], roots: Sequence[Edge], wanted: Sequence[Edge], alive: Sequence[bool], exact: bool
 ) -> Linear:
     """The derivative of `roots` along tangents of those of `wanted` that are alive, as written by the rules. `nodes`
     are those of the graph, in order of creation.
     """
-    present = {id(node) for node in nodes}
-    seeds = [k for k, edge in enumerate(wanted) if alive[k] and edge is not None and id(edge_node(edge)) in present]
+    seeds = entering(nodes, wanted, alive)
     needed = leading_to(nodes, [wanted[k] for k in seeds])
     inner = [node for node in nodes if id(node) in needed]
     targets = [k for k, edge in enumerate(roots) if id(edge_node(edge)) in needed]

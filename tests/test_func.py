@@ -5,6 +5,8 @@ modules.
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -376,3 +378,9 @@ def test_models_in_a_stack() -> None:
         func.stack_module_state([])
     with pytest.raises(RuntimeError, match="same class"):
         func.stack_module_state([models[0], sd.nn.ReLU()])
+
+
+def test_it_is_complete_when_it_is_what_is_used_first() -> None:
+    code = "import numpy as np, srcdiff as sd; print(sd.func.jacfwd(sd.func.grad(lambda x: np.sum(x**2)))(np.ones(1)))"
+    run = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
+    assert run.stdout == "tensor([[2.]], dtype=float64)\n", run.stderr

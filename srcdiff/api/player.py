@@ -239,7 +239,7 @@ def unreplayable() -> str | None:
     """Why no call can be replayed as things are now, whatever the function; None if calls can."""
     if modes.recording == 3:
         return "it is called by a function that is being recorded"
-    if modes.anomaly or modes.pack_hooks or modes.inference or modes.dual is not None:
+    if modes.anomaly or modes.pack_hooks or modes.inference or modes.dual is not None or modes.forward:
         return "anomaly mode, hooks on saved tensors, inference mode and forward derivatives need every operation"
     if sys.gettrace() is not None or (_monitoring is not None and any(map(_monitoring.get_tool, (0, 1)))):
         return "a debugger or a tracer is watching"

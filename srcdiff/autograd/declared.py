@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from srcdiff.autograd.function import Function
-from srcdiff.autograd.modes import Mode
 from srcdiff.autograd.transposing import transposed
 from srcdiff.errors import DTypeError, NotDifferentiableError, UnsupportedError
 from srcdiff.functions.assembly import differentiated, values
@@ -172,23 +171,25 @@ class _Operation(Function):
         ct = given if ctx.several else given[0]
         return (None, None, *(_pulled(ctx, k, ct, ans, args) for k in range(ctx.count)))
 
+    #: a rule runs only for arguments that have a tangent
+    takes_absent_tangents = True
+
     @staticmethod
-    def push(ctx: Any, tangents: Sequence[Any]) -> Sequence[Any] | None:
-        """The tangents of the outputs, arrays, from those of the arguments that have one; None without the rules."""
+    def jvp(ctx: Any, declared: Any, kwargs: Any, *tangents: Any) -> Any:
+        """The tangents of the outputs from those of the arguments that have one; NotImplemented without the rules."""
         moving = [k for k, t in enumerate(tangents) if t is not None]
         if any(k not in ctx.declared.jvps for k in moving):
-            return None
-        ans, args = _kept(ctx, False)
+            return NotImplemented
+        ans, args = _kept(ctx, modes.grad)
         total: list[Any] = [None] * (len(ans) if ctx.several else 1)
-        with Mode(grad=False, place=None):
-            for k in moving:
-                rule = ctx.declared.jvps[k]
-                if rule is None:
-                    continue
-                made = rule(tangents[k], ans, *args, **ctx.kwargs)
-                parts = made if ctx.several else (made,)
-                total = [_sum(a, values(b)) for a, b in zip(total, parts, strict=True)]
-        return total
+        for k in moving:
+            rule = ctx.declared.jvps[k]
+            if rule is None:
+                continue
+            made = rule(tangents[k] if modes.grad else values(tangents[k]), ans, *args, **ctx.kwargs)
+            parts = made if ctx.several else (made,)
+            total = [_sum(a, b) for a, b in zip(total, parts, strict=True)]
+        return tuple(t if t is None or isinstance(t, TensorBase) else record.plain(np.asarray(t)[()]) for t in total)
 
 
 def _sum(a: Any, b: Any) -> Any:

@@ -4,9 +4,8 @@
         y = f(make_dual(x, tangent))
         value, derivative = unpack_dual(y)
 
-Operations on dual tensors are recorded, also in `no_grad` mode, and `unpack_dual` differentiates what was recorded;
-so all that has a derivative works, and a dual tensor says that it requires grad. `unpack_dual` costs two backward
-passes.
+Operations on dual tensors are recorded, also in `no_grad` mode, and `unpack_dual` pushes the tangents through what was
+recorded; so all that has a derivative works, and a dual tensor says that it requires grad.
 """
 
 from __future__ import annotations

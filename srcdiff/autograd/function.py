@@ -14,7 +14,7 @@
     y = Cube.apply(x)
 
 Graphs with such nodes are walked; under create_graph the user's backward runs with recording on, so it can be
-differentiated.
+differentiated. In forward mode `jvp(ctx, *tangents)` runs if it is defined.
 """
 
 from __future__ import annotations
@@ -76,6 +76,13 @@ class Function:
             "You must implement either the backward or vjp method for your custom autograd.Function."
         )
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """If defined, it gives the tangent of each output from those of the arguments of `forward` (None for what is
+        no tensor), for derivatives in forward mode; else these are made of `backward`.
+        """
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function.")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` and record it. Tensors given by keyword are not differentiated."""
@@ -85,9 +92,9 @@ class Function:
             args, kwargs = bound.args, bound.kwargs
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, TensorBase) and a._edge is not None for a in args)
-        recording = (modes.grad or modes.dual) and any(ctx.needs_input_grad)
+        recording = (modes.grad or modes.dual or modes.forward) and any(ctx.needs_input_grad)
         inputs = tuple(a._edge for a in args if isinstance(a, TensorBase))  # before forward writes to any
-        with Mode(grad=False, dual=None):
+        with Mode(grad=False, dual=None, forward=False):
             if cls.setup_context is not Function.setup_context:
                 result = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, result)
@@ -112,6 +119,8 @@ class Function:
             finish(node, record.plain)
         made = tuple(_output(node, k, out, args) for k, out in enumerate(outs))
         node.saved = tuple(_keep(t, outs, made, args) for t in ctx._to_save)
+        if ctx._to_save_forward is not None:
+            node.forward_saved = tuple(_keep(t, outs, made, args) for t in ctx._to_save_forward)
         ctx._to_save = ctx._dirty = ctx._non_differentiable = ()
         return made[0] if single else made
 
@@ -122,6 +131,8 @@ def _node_class(cls: Any) -> Any:
     if found is None:
         found = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": (), "__module__": cls.__module__})
         cls._node_class = found
+    if cls.jvp is not Function.jvp:
+        found.has_jvp = True
     if cls.backward is Function.backward and cls.vjp is not Function.vjp:
         cls.backward = staticmethod(cls.vjp)
     return found

@@ -5,6 +5,7 @@ Guarantee: the node holds the ctx and the ctx holds no node, so both die with th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -34,6 +35,7 @@ class FunctionCtx:
     #: for each argument of `apply`, whether it is a tensor that requires grad
     needs_input_grad: tuple[bool, ...] = ()
     _to_save: tuple[Any, ...] = ()
+    _to_save_forward: tuple[Any, ...] | None = None
     _dirty: tuple[Any, ...] = ()
     _non_differentiable: tuple[Any, ...] = ()
     _materialize: bool = True
@@ -49,7 +51,10 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Accepted as in PyTorch; forward derivatives come from `backward` here, so nothing needs to be kept."""
+        """Keep tensors for `jvp`, which finds them in `saved_tensors`; without it, it finds what is kept for
+        backward.
+        """
+        self._to_save_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say that forward changed these inputs in place; it must return them."""
@@ -78,7 +83,11 @@ class FunctionCtx:
 class FunctionNode(GradNode):
     """`grad_fn` of the results of a Function. Attributes that its author set on `ctx` can be read here as well."""
 
-    __slots__ = ("_arguments", "_function", "_outputs", "_single", "ctx", "needs_input_grad")
+    __slots__ = (
+        "_arguments", "_function", "_outputs", "_pushing", "_single", "ctx", "forward_saved", "needs_input_grad",
+    )  # fmt: skip
+    #: whether the author wrote a `jvp`
+    has_jvp = False
 
     def __init__(self, function: Any, ctx: FunctionCtx, args: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
         self.site = LEAF
@@ -89,6 +98,9 @@ class FunctionNode(GradNode):
         self.needs_input_grad = ctx.needs_input_grad
         self._function = function
         self._single = True
+        #: what `save_for_forward` was given, if it was, and whether `jvp` is running
+        self.forward_saved: tuple[Any, ...] | None = None
+        self._pushing = False
         #: None for arguments and outputs that are no tensors
         self._arguments = tuple(
             Like(a._value.shape, a._value.dtype) if isinstance(a, TensorBase) else None for a in args
@@ -114,9 +126,10 @@ class FunctionNode(GradNode):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `ctx.save_for_backward` kept."""
-        if self.saved is None:
+        saved = self.forward_saved if self._pushing and self.forward_saved is not None else self.saved
+        if saved is None:
             raise AutogradError(FREED_MESSAGE)
-        return tuple(kept.restore(self, self._single) if type(kept) is Kept else kept for kept in self.saved)
+        return tuple(kept.restore(self, self._single) if type(kept) is Kept else kept for kept in saved)
 
     @property
     def next_functions(self) -> tuple[tuple[GradNode | None, int], ...]:
@@ -149,6 +162,57 @@ class FunctionNode(GradNode):
             checked = [self._checked(k, g, create_graph) for k, g in enumerate(results)]
         return [g for g, like in zip(checked, self._arguments, strict=True) if like is not None]
 
+    def ends(self) -> list[Any]:
+        """A tensor of the type of each tensor argument, with its place in the graph, but without its values."""
+        likes = (like for like in self._arguments if like is not None)
+        return [_placed(like, edge) for like, edge in zip(likes, self.inputs, strict=True)]
+
+    def results(self) -> list[Any]:
+        """The same for the outputs, None for those that have no gradient."""
+        return [
+            None if like is None or like.dtype.kind not in "fc" else _placed(like, self if self._single else (self, k))
+            for k, like in enumerate(self._outputs)
+        ]
+
+    def push(self, tangents: Sequence[Any], create_graph: bool) -> list[Any] | None:
+        """The tangents of the outputs, by the user's jvp, from those of the tensor arguments: Tensors, or None.
+
+        None for all if jvp says NotImplemented.
+        """
+        found = iter(tangents)
+        fill = self.ctx._materialize and not getattr(self._function, "takes_absent_tangents", False)
+        given: list[Any] = []
+        for like in self._arguments:
+            tangent = None if like is None else next(found)
+            if like is not None and tangent is None and fill and like.dtype.kind in "fc":
+                tangent = np.zeros(like.shape, like.dtype)
+            given.append(tangent if tangent is None or isinstance(tangent, TensorBase) else record.plain(tangent))
+        self._pushing = True
+        try:
+            with Mode(grad=create_graph, dual=None, forward=False, place=None):
+                made = self._function.jvp(self.ctx, *given)
+        finally:
+            self._pushing = False
+        if made is NotImplemented:
+            return None
+        results = list(made) if isinstance(made, (tuple, list)) else [made]
+        count = len(self._outputs)
+        if len(results) != count:
+            raise AutogradError(
+                f"Function's jvp returned an invalid number of forward gradients (expected {count} but got "
+                f"{len(results)})"
+            )
+        for t, like in zip(results, self._outputs, strict=True):
+            if t is not None and not isinstance(t, TensorBase):
+                raise AutogradError(f"{self.name()}: expected jvp to return Tensors or None, got {type(t).__name__}")
+            if t is not None and like is not None and t._value.shape != like.shape:
+                raise AutogradError(
+                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+                    f"is not supported. Tensor is of size {list(like.shape)} while the given forward gradient is of "
+                    f"size {list(t._value.shape)}."
+                )
+        return results
+
     def _checked(self, k: int, g: Any, create_graph: bool) -> Any:
         like = self._arguments[k]
         if g is None:
@@ -171,6 +235,12 @@ class FunctionNode(GradNode):
                 f"shape compatible with {list(like.shape)}"
             )
         return fit(g if create_graph else g._value, like)
+
+
+def _placed(like: Like, edge: Any) -> Any:
+    tensor = record.plain(np.broadcast_to(np.zeros((), like.dtype), like.shape))
+    tensor._edge = edge
+    return tensor
 
 
 def _reducible(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -4,8 +4,7 @@ matched by one of the root's compiled derivatives   -> generated code
 seen before                                         -> compile, then generated code
 seen for the first time                             -> the program as the rules give it, operation by operation
 to be differentiated again                          -> the program on Tensors, hence recorded
-custom functions in between                         -> node by node where they have forward rules (`onward`), else
-                                                       from backward passes (`transposing`)
+custom functions in between                         -> their `jvp`, or their backward passes (`transposing`)
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ import numpy as np
 
 from srcdiff.autograd.cache import STATS, Counts, remember
 from srcdiff.autograd.engine import CANDIDATES, why_compiled
-from srcdiff.autograd.onward import onward
+from srcdiff.autograd.function_node import FunctionNode
 from srcdiff.autograd.step import saved_item, saved_tensor
 from srcdiff.autograd.transposing import Transposed
 from srcdiff.config import config
 from srcdiff.core.builder import interpret
 from srcdiff.core.program import Node, Program
 from srcdiff.errors import CompileError, DTypeError
-from srcdiff.tangents import Linear, Tangents, compile_tangents, linear_program, shortened
+from srcdiff.tangents import Linear, Tangents, compile_tangents, edge_key, entering, linear_program, shortened
 from srcdiff.tape import record
 from srcdiff.tape.lower import Slot, collect_inner, edge_node, leading_to
 from srcdiff.tape.modes import modes
@@ -46,7 +45,8 @@ class Pushforward:
         self._start = start
         self._counts = counts
         self._outs = outs
-        given = {_key(edge): k for k, edge in enumerate(edges) if edge is not None}
+        given = {edge_key(edge): k for k, edge in enumerate(edges) if edge is not None}
+        entries = {number for number, _ in given}
         #: positions of outs that are an entry themselves, with the position of that; and of those with a graph
         self._direct: list[tuple[int, int]] = []
         self._places: list[int] = []
@@ -54,8 +54,10 @@ class Pushforward:
             edge = out._edge if isinstance(out, TensorBase) else None
             if edge is None:
                 continue
-            if _key(edge) in given:
-                self._direct.append((k, given[_key(edge)]))
+            if edge_key(edge) in given:
+                self._direct.append((k, given[edge_key(edge)]))
+            elif id(edge_node(edge)) in entries:
+                continue  # another output of the same operation: what enters at one does not flow to it
             elif edge_node(edge).site.prim is not None or edge_node(edge).apply is not None:
                 self._places.append(k)
         self._roots = [outs[k]._edge for k in self._places]
@@ -107,9 +109,8 @@ class Pushforward:
         CompileError if it cannot be.
         """
         nodes, _ = collect_inner(self._roots, self._start)
-        moving = [edge for edge, moves in zip(self._edges, alive, strict=True) if moves and edge is not None]
-        needed = leading_to(nodes, moving)
-        if not any(id(edge_node(edge)) in needed for edge in self._roots) or _is_odd(nodes, moving, needed):
+        needed = leading_to(nodes, [edge for edge, moves in zip(self._edges, alive, strict=True) if moves])
+        if not any(id(edge_node(edge)) in needed for edge in self._roots) or self._is_odd(nodes, needed):
             raise CompileError("there is no generated code for the tangents of this graph")
         options = config.options
         seen = self._site.sightings.get(self._signature(nodes, alive))
@@ -130,17 +131,14 @@ class Pushforward:
         nodes, older = collect_inner(roots, self._start)
         self._older = older
         is_open = is_open or (ask and older)
-        moving = [edge for edge, moves in zip(edges, alive, strict=True) if moves and edge is not None]
-        needed = leading_to(nodes, moving)
+        needed = leading_to(nodes, [edge for edge, moves in zip(edges, alive, strict=True) if moves])
         if not any(id(edge_node(edge)) in needed for edge in roots):
             return [None] * len(roots)
         try:
-            if _is_odd(nodes, moving, needed):
-                if not is_open and not older:
-                    found = onward(nodes, roots, edges, tangents, needed, options.exact)
-                    if found is not None:
-                        return found
-                return self._by_transposing(tangents, is_open)
+            if self._is_odd(nodes, needed):
+                return self._by_parts(nodes, needed, tangents, is_open)
+            if not entering(nodes, edges, alive):
+                return [None] * len(roots)
             if not is_open and not older:
                 known = self._compiled(nodes, alive)
                 if known is not None and (matched := known.match(roots, edges, False)) is not None:
@@ -156,6 +154,11 @@ class Pushforward:
         with np.errstate(all="ignore"):
             made = interpret(linear.program, (*seeds, *(_saved_array(nodes, slot) for slot in linear.slots)))
         return self._spread(linear, [_owned(value) for value in made])
+
+    def _is_odd(self, nodes: Sequence[GradNode], needed: Container[int]) -> bool:
+        """Whether tangents pass nodes that no program knows of."""
+        entries = {id(edge_node(edge)) for edge in self._edges if edge is not None}
+        return any(node.apply is not None and id(node) in needed and id(node) not in entries for node in nodes)
 
     def _signature(self, nodes: Sequence[GradNode], alive: tuple[bool, ...], *what: Any) -> Any:
         return (*what, config.options.exact, alive, signature(nodes, self._roots, self._edges))
@@ -237,6 +240,26 @@ class Pushforward:
             out[target] = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
         return out
 
+    def _by_parts(
+        self, nodes: Sequence[GradNode], needed: Container[int], tangents: Sequence[Any], create_graph: bool
+    ) -> list[Any]:
+        """Through custom functions one by one, and through what lies between them."""
+        entries = [(e, t) for e, t in zip(self._edges, tangents, strict=True) if e is not None]
+        known = {id(edge_node(edge)) for edge, _ in entries}
+        for node in nodes:
+            if node.apply is None or id(node) not in needed or id(node) in known:
+                continue
+            if not isinstance(node, FunctionNode):
+                return self._by_transposing(tangents, create_graph)
+            arriving = _through(node.ends(), entries, self._start, create_graph)
+            leaving = node.push(arriving, create_graph) if node.has_jvp else None
+            if leaving is None:
+                leaving = Transposed(node.results(), node.inputs, node)(arriving, create_graph)
+            several = node.several
+            entries += [((node, k) if several else node, t) for k, t in enumerate(leaving)]
+            known.add(id(node))
+        return _through([self._outs[k] for k in self._places], entries, self._start, create_graph)
+
     def _by_transposing(self, tangents: Sequence[Any], create_graph: bool) -> list[Any]:
         if self._transposed is None:
             self._transposed = Transposed([self._outs[k] for k in self._places], self._edges)
@@ -244,8 +267,9 @@ class Pushforward:
         return made if create_graph else [None if t is None else t._value for t in made]
 
 
-def _key(edge: Edge) -> tuple[int, int]:
-    return (id(edge[0]), edge[1]) if type(edge) is tuple else (id(edge), -1)
+def _through(outs: Sequence[Any], entries: Sequence[tuple[Edge, Any]], start: int, create_graph: bool) -> list[Any]:
+    push = Pushforward(outs, [edge for edge, _ in entries], start)
+    return push([tangent for _, tangent in entries], create_graph)
 
 
 def _sighted(site: Any, key: Any, seen: Any) -> None:
@@ -256,12 +280,6 @@ def _sighted(site: Any, key: Any, seen: Any) -> None:
 
 def _is_marked(node: GradNode) -> bool:
     return type(node.site) is MarkedSite
-
-
-def _is_odd(nodes: Sequence[GradNode], moving: Sequence[Edge], needed: Container[int]) -> bool:
-    """Whether tangents pass nodes that no program knows of."""
-    entries = {id(edge_node(edge)) for edge in moving}
-    return any(node.apply is not None and id(node) in needed and id(node) not in entries for node in nodes)
 
 
 def _seeds(linear: Linear, tangents: Sequence[Any], keep: bool = False) -> list[Any]:

@@ -31,10 +31,11 @@ class Dummy(GradNode):
 
 class Transposed:
     """The derivative of `outs` (Tensors) with respect to what arrives at `edges`, applied to tangents any number of
-    times.
+    times. With `node`, that of this node alone: `outs` are its outputs (None: one without a gradient), `edges` its
+    inputs.
     """
 
-    def __init__(self, outs: Sequence[Any], edges: Sequence[Edge]) -> None:
+    def __init__(self, outs: Sequence[Any], edges: Sequence[Edge], node: GradNode | None = None) -> None:
         self._outs = outs
         roots, cts = [], []
         self._dummies: list[Dummy | None] = []
@@ -51,7 +52,11 @@ class Transposed:
         pulled: list[Any] = [None] * len(edges)
         if roots:
             with Mode(grad=True):
-                pulled = gradients(roots, cts, edges, retain=True, create_graph=True)
+                if node is None:
+                    pulled = gradients(roots, cts, edges, retain=True, create_graph=True)
+                else:
+                    places = [k for k, dummy in enumerate(self._dummies) if dummy is not None]
+                    pulled = node.apply(dict(zip(places, cts, strict=True)), True)  # type: ignore[misc]
         self._pulled = [None if ct is None or ct._edge is None else ct for ct in pulled]
 
     def __call__(self, tangents: Sequence[Any], create_graph: bool = False) -> list[Any]:

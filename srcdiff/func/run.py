@@ -23,7 +23,7 @@ from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, InputNode, next_seq
 from srcdiff.tape.storage import share
-from srcdiff.tape.value import TensorBase
+from srcdiff.tensor import Tensor
 
 
 class Run:
@@ -65,13 +65,13 @@ class Run:
             result, self.aux = result
         self.outs, self.rebuild = flatten(result)
         self.result = result
-        edges = [out._edge for out in self.outs if isinstance(out, TensorBase) and out._edge is not None]
+        edges = [out._edge for out in self.outs if isinstance(out, Tensor) and out._edge is not None]
         self.is_open = self._recorded and bool(edges) and collect_inner(edges, self.start)[1]
 
     def _enter(self, leaf: Any, label: tuple[Any, ...]) -> Any:
         if isinstance(leaf, (np.ndarray, np.generic, float)):
             leaf = record.plain(np.asarray(leaf) if type(leaf) is not float else np.float64(leaf))
-        if not isinstance(leaf, TensorBase):
+        if not isinstance(leaf, Tensor):
             raise ArgumentError(f"{self.what}: Thing passed to transform API must be Tensor, got {type(leaf)}")
         if leaf._value.dtype.kind not in "fc":
             raise AutogradError(
@@ -91,7 +91,7 @@ class Run:
     def check_tensors(self, got: str) -> None:
         """Raise unless the result consists of Tensors."""
         for out in self.outs:
-            if not isinstance(out, TensorBase):
+            if not isinstance(out, Tensor):
                 raise AutogradError(f"{self.what}(f)(*args): {got}, got {type(out)}")
 
     def structured(self, values: Sequence[Any]) -> list[Any]:
@@ -106,7 +106,7 @@ class Run:
         """A value made inside, as the caller gets it: without its place in this graph, unless it depends on an outer
         one.
         """
-        if not isinstance(value, TensorBase) or value._edge is None:
+        if not isinstance(value, Tensor) or value._edge is None:
             return value
         if self._recorded and collect_inner([value._edge], self.start)[1]:
             return value
@@ -127,14 +127,14 @@ class Run:
         found: list[Any] = [None] * len(self.edges)
         if live:
             edges, seeds = [edge for edge, _ in live], [ct for _, ct in live]
-            if modes.grad and any(isinstance(ct, TensorBase) and ct._edge is not None for ct in seeds):
-                tensors = [ct if isinstance(ct, TensorBase) else record.plain(ct) for ct in seeds]
+            if modes.grad and any(isinstance(ct, Tensor) and ct._edge is not None for ct in seeds):
+                tensors = [ct if isinstance(ct, Tensor) else record.plain(ct) for ct in seeds]
                 found = gradients(edges, tensors, self.edges, retain=True, create_graph=True)
             elif self._recorded:
-                values = [ct._value if isinstance(ct, TensorBase) else ct for ct in seeds]
+                values = [ct._value if isinstance(ct, Tensor) else ct for ct in seeds]
                 found, _ = trace_gradients(edges, values, self.edges, self.start, retain)
             else:
-                values = [ct._value if isinstance(ct, TensorBase) else ct for ct in seeds]
+                values = [ct._value if isinstance(ct, Tensor) else ct for ct in seeds]
                 found = gradients(edges, values, self.edges, retain=retain)
         return [_cotangent(leaf, g) for leaf, g in zip(self.leaves, found, strict=True)]
 
@@ -153,7 +153,7 @@ def _argument_name(number: int) -> str:
 def _cotangent(leaf: Any, g: Any) -> Any:
     if g is None:
         return record.plain(np.zeros(leaf._value.shape, leaf._value.dtype))
-    return g if isinstance(g, TensorBase) else record.plain(g)
+    return g if isinstance(g, Tensor) else record.plain(g)
 
 
 def chosen(argnums: Any, args: Sequence[Any]) -> list[int]:

@@ -115,6 +115,68 @@ def test_complex_values() -> None:
     np.testing.assert_allclose(tangent.numpy(), 2 * z * t * z.conj() + z**2 * t.conj())
 
 
+class Scaled(sd.autograd.Function):
+    """x * y * k and x + y, with derivatives in forward mode that are told from those in reverse mode."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any, k: float) -> Any:
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(y, x)
+        ctx.k = k
+        return x * y * k, x + y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, h: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return g * y * ctx.k + h, g * x * ctx.k + h, None
+
+
+class Pushed(Scaled):
+    @staticmethod
+    def jvp(ctx: Any, tx: Any, ty: Any, k: Any) -> Any:
+        assert k is None
+        y, x = ctx.saved_tensors
+        return 100 * ctx.k * (tx * y + x * ty), None
+
+
+def test_custom_functions_have_their_jvp_or_what_backward_gives() -> None:
+    x, y = tensor(X), tensor([3.0, -1.0])
+    product = X * 2 * y.numpy() * 2.5
+    for _ in range(4):
+        for kind, first, second in ((Scaled, 1.0, 1.0), (Pushed, 100.0, 0.0)):
+            with fwd.dual_level():
+                a, b = kind.apply(fwd.make_dual(x, tensor(T)) * 2, y, 2.5)
+                slopes = 2 * T * y.numpy() * 2.5
+                got = fwd.unpack_dual((a**2).sum() + b.sum())
+                np.testing.assert_allclose(got.tangent.numpy(), np.sum(first * 2 * product * slopes + second * 2 * T))
+                one = fwd.unpack_dual(b).tangent
+                assert one is None if not second else one.tolist() == (2 * T).tolist()
+        made = sd.func.jvp(lambda x: Pushed.apply(Pushed.apply(x, y, 1.0)[0], y, 1.0)[0] * x, (x,), (tensor(T),))[1]
+        np.testing.assert_allclose(made.numpy(), (1e4 + 1) * X * T * y.numpy() ** 2)
+    x3 = lambda x: Scaled.apply(x, x * x, 1.0)[0]  # its arguments depend on each other
+    np.testing.assert_allclose(sd.func.jvp(x3, (x,), (tensor(T),))[1].numpy(), 3 * X**2 * T)
+    slope = sd.func.grad(lambda x: sd.func.jvp(lambda x: Pushed.apply(x, x, 1.0)[0].sum(), (x,), (tensor(T),))[1])(x)
+    np.testing.assert_allclose(slope.numpy(), 200 * T)
+
+
+def test_a_jvp_that_does_not_fit_is_refused() -> None:
+    class TooMany(Scaled):
+        @staticmethod
+        def jvp(ctx: Any, *ts: Any) -> Any:
+            return ts
+
+    class Short(Scaled):
+        @staticmethod
+        def jvp(ctx: Any, *ts: Any) -> Any:
+            return ts[0].sum(), None
+
+    with fwd.dual_level():
+        dual = fwd.make_dual(tensor(X), tensor(T))
+        for function, message in ((TooMany, r"expected 2 but got 3"), (Short, "has a different size")):
+            with pytest.raises(RuntimeError, match=message):
+                fwd.unpack_dual(function.apply(dual, dual, 1.0)[0])
+
+
 def test_misuse_is_refused() -> None:
     x, t = tensor(X), tensor(T)
     with pytest.raises(RuntimeError, match="no level exists, make sure to enter_dual_level"):
