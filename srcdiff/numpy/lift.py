@@ -85,7 +85,7 @@ def _of_values(function: Any, args: Any, kwargs: Any) -> Any:
     """NumPy's function of the arrays behind Tensors, none of which may have a gradient to lose."""
     if modes.recorder is not None:
         modes.recorder.fail(f"np.{function.__name__} reads a value")
-    if differentiated(args) or any(map(differentiated, kwargs.values())):
+    if modes.recording and (differentiated(args) or any(map(differentiated, kwargs.values()))):
         raise UnsupportedError(f"np.{function.__name__} has no derivative here, at {where(*user_place(3))}")
     return function(*map(_value, args), **{name: _value(x) for name, x in kwargs.items()})
 

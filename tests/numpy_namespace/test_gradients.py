@@ -132,6 +132,8 @@ def test_a_function_without_a_derivative_takes_values_only() -> None:
     for call in (lambda v: xp.require(v), lambda v: xp.arange(v[0], 4.0), lambda v: xp.packbits(v)):
         with pytest.raises(UnsupportedError, match=r"has no derivative here, at test_gradients\.py"):
             call(x)
+    with sd.no_grad():
+        assert xp.require(x).tolist() == [1, 2]
     assert xp.require(x.detach()).tolist() == [1, 2] and xp.arange(x.detach()[0], 3.0).tolist() == [1, 2]
     with pytest.raises(UnsupportedError, match=r"not supported on Tensors, at test_gradients\.py"):
         xp.frompyfunc(lambda v: v, 1, 1)(x)
