@@ -11,6 +11,7 @@ from typing import Any
 
 from srcdiff.api.compiled import Compiled
 from srcdiff.api.gradient import Grad, ValueAndGrad
+from srcdiff.api.holomorphic import HolomorphicGrad, HolomorphicValueAndGrad
 from srcdiff.api.jacobian import Jacobian, JacobianByColumns, JacobianByRows, hessian_of
 from srcdiff.api.tree import map_leaves
 from srcdiff.tape.value import TensorBase
@@ -22,7 +23,9 @@ def _decorator(make: Callable[..., Any], function: Any, argnums: Any, argnames: 
     return make(function, argnums, argnames, has_aux)
 
 
-def grad(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
+def grad(
+    function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False, holomorphic: bool = False
+) -> Any:
     """The gradient of a function that returns a real scalar.
 
     `argnums` (an int or a tuple) says which positional arguments to differentiate, `argnames` (a name or several) which
@@ -30,19 +33,25 @@ def grad(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_au
     shapes and dtypes of its argument. With `has_aux` the function returns `(value, aux)` and the gradient comes with
     aux. Raises TypeError for integer arguments and for results that are not real scalars.
 
+    With `holomorphic` the function takes complex arguments, returns a complex scalar and must have a complex derivative
+    df/dz, which is the result; TypeError if it has none.
+
     >>> import numpy as np, srcdiff as sd
     >>> sd.grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    return _decorator(Grad, function, argnums, argnames, has_aux)
+    return _decorator(HolomorphicGrad if holomorphic else Grad, function, argnums, argnames, has_aux)
 
 
 grad.replayable_inside = True  # type: ignore[attr-defined]
 
 
-def value_and_grad(function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False) -> Any:
+def value_and_grad(
+    function: Any = None, *, argnums: Any = 0, argnames: Any = None, has_aux: bool = False, holomorphic: bool = False
+) -> Any:
     """Like `grad`, returning `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`."""
-    return _decorator(ValueAndGrad, function, argnums, argnames, has_aux)
+    make = HolomorphicValueAndGrad if holomorphic else ValueAndGrad
+    return _decorator(make, function, argnums, argnames, has_aux)
 
 
 value_and_grad.replayable_inside = True  # type: ignore[attr-defined]

@@ -61,6 +61,8 @@ class Primitive:
     push: VjpRule | None = None
     #: rules of the square of the result, where that is smooth and the result is not: norms and other roots
     squared: tuple[VjpRule, ...] | None = None
+    #: the rules hold for real operands only; complex ones are refused where they need a gradient
+    real: bool = False
     #: some entries of an operand may have no part in the result: `ops.zeros`
     selects: bool = False
     #: the slope is infinite at some finite operand

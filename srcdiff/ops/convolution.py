@@ -41,7 +41,7 @@ conv: Primitive = bilinear(
             x, ct, kernel=w.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
     ],
-    infer=_conv, params="stride padding dilation groups", label="Convolution",
+    infer=_conv, params="stride padding dilation groups", label="Convolution", real=True,
 )  # fmt: skip
 #: the adjoint of `conv` in x: a transposed convolution
 conv_input: Primitive = bilinear(
@@ -57,7 +57,7 @@ conv_input: Primitive = bilinear(
     infer=lambda y, w, *, size, stride, padding, dilation, groups: aval(
         (y.shape[0], w.shape[1] * groups, *size), _kind(y, w)
     ),
-    params="size stride padding dilation groups", label="Convolution",
+    params="size stride padding dilation groups", label="Convolution", real=True,
 )  # fmt: skip
 #: the adjoint of `conv` in w
 conv_filter: Primitive = bilinear(
@@ -73,7 +73,7 @@ conv_filter: Primitive = bilinear(
     infer=lambda x, y, *, kernel, stride, padding, dilation, groups: aval(
         (y.shape[1], x.shape[1] // groups, *kernel), _kind(x, y)
     ),
-    params="kernel stride padding dilation groups", label="Convolution",
+    params="kernel stride padding dilation groups", label="Convolution", real=True,
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------- pooling

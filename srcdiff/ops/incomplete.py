@@ -54,7 +54,7 @@ gammainc_slope: Primitive = elementwise(
     "gammainc_slope", "a x", "rt.gammainc_slope(a, x, n)",
     [lambda t, out, a, x, *, n: _times(t, gammainc_slope(a, x, n=n + 1)),
      lambda t, out, a, x, *, n: _times(t, _gamma_density_slope(a, x, n))],
-    params="n",
+    params="n", real=True,
 )  # fmt: skip
 gammainc = elementwise(
     "gammainc", "a x", "rt.special.gammainc(a, x)",
@@ -92,7 +92,7 @@ betainc_slope: Primitive = elementwise(
     [lambda t, out, a, b, x, *, m, n: _times(t, betainc_slope(a, b, x, m=m + 1, n=n)),
      lambda t, out, a, b, x, *, m, n: _times(t, betainc_slope(a, b, x, m=m, n=n + 1)),
      lambda t, out, a, b, x, *, m, n: _times(t, _beta_density_slope(a, b, x, m, n))],
-    params="m n",
+    params="m n", real=True,
 )  # fmt: skip
 betainc = elementwise(
     "betainc", "a b x", "rt.special.betainc(a, b, x)",
@@ -188,12 +188,12 @@ vonmises_cdf: Primitive = elementwise(
     "vonmises_cdf", "kappa x", "rt.vonmises_cdf(kappa, x, n)",
     [lambda t, out, kappa, x, *, n: _times(t, vonmises_cdf(kappa, x, n=n + 1)),
      lambda t, out, kappa, x, *, n: _times(t, _vonmises_density_slope(kappa, x, n))],
-    params="n",
+    params="n", real=True,
 )  # fmt: skip
 vonmises_ppf = elementwise(
     "vonmises_ppf", "kappa q", "rt.vonmises_ppf(kappa, q)",
     [lambda t, out, kappa, q: _times(-t, vonmises_cdf(kappa, out, n=1) * exp(-vonmises_log_density(kappa, out))),
-     lambda t, out, kappa, q: _times(t, exp(-vonmises_log_density(kappa, out)))],
+     lambda t, out, kappa, q: _times(t, exp(-vonmises_log_density(kappa, out)))], real=True,
 )  # fmt: skip
 
 # ----------------------------------------------------------------------------------- the inverse Gaussian distribution
@@ -219,7 +219,7 @@ invgauss_isf = elementwise(
 invgauss_ppf = elementwise(
     "invgauss_ppf", "mu q", "rt.invgauss_ppf(mu, q)",
     [lambda t, out, mu, q: _times(-t, _invgauss_in_mu(mu, out) * exp(-invgauss_log_density(mu, out))),
-     lambda t, out, mu, q: _times(t, exp(-invgauss_log_density(mu, out)))],
+     lambda t, out, mu, q: _times(t, exp(-invgauss_log_density(mu, out)))], real=True,
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------- the zeta function
@@ -231,7 +231,7 @@ zeta_slope: Primitive = elementwise(
     params="n",
 )  # fmt: skip
 riemann_zeta = elementwise(
-    "riemann_zeta", "s", "rt.special.zeta(s)", [lambda t, out, s: _times(t, zeta_slope(s, 1.0, n=1))]
+    "riemann_zeta", "s", "rt.special.zeta(s)", [lambda t, out, s: _times(t, zeta_slope(s, 1.0, n=1))], real=True
 )
 zeta: Primitive = elementwise(
     "zeta", "s q", "rt.special.zeta(s, q)",

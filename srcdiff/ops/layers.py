@@ -8,7 +8,7 @@ from typing import Any
 from srcdiff.aval import Aval, aval
 from srcdiff.core.primitive import Primitive
 from srcdiff.errors import ShapeError
-from srcdiff.ops.elementwise import absolute, equal, greater, less, less_equal, logical_and, where
+from srcdiff.ops.elementwise import absolute, conj, equal, greater, less, less_equal, logical_and, where
 from srcdiff.ops.families import bilinear, elementwise, linear, primitive, result_dtype, same
 from srcdiff.ops.linalg import matmul
 from srcdiff.ops.reductions import centre, mean
@@ -35,17 +35,21 @@ def _rows(x: Any) -> Any:
 
 
 def _weight(ct: Any, x: Any) -> Any:
-    return matmul(swap(_rows(ct)), _rows(x))
+    return matmul(swap(_rows(ct)), conj(_rows(x)))
 
 
 #: b + x W', one node as in PyTorch; operands in its order
 affine = primitive(
     "affine", "b x w", "x @ w.T + b",
-    [lambda ct, out, b, x, w: ct, lambda ct, out, b, x, w: matmul(ct, w), lambda ct, out, b, x, w: _weight(ct, x)],
+    [
+        lambda ct, out, b, x, w: ct,
+        lambda ct, out, b, x, w: matmul(ct, conj(w)),
+        lambda ct, out, b, x, w: _weight(ct, x),
+    ],
     infer=_moved, label="Addmm",
 )  # fmt: skip
 linear_map = bilinear(
-    "linear_map", "x w", "x @ w.T", [lambda ct, out, x, w: matmul(ct, w), lambda ct, out, x, w: _weight(ct, x)],
+    "linear_map", "x w", "x @ w.T", [lambda ct, out, x, w: matmul(ct, conj(w)), lambda ct, out, x, w: _weight(ct, x)],
     infer=_mapped, label="Mm",
 )  # fmt: skip
 
@@ -95,7 +99,8 @@ def _norm(params: dict[str, Any]) -> str:
 #: (x - mean) / sqrt(var + eps) over the axes
 standardize = primitive(
     "standardize", "x", "rt.standardize(x, axis, eps)",
-    [lambda ct, out, x, *, axis, eps: _standardize_x(ct, x, axis, eps)], infer=same, params="axis eps", label_of=_norm,
+    [lambda ct, out, x, *, axis, eps: _standardize_x(ct, x, axis, eps)], infer=same, params="axis eps",
+    label_of=_norm, real=True,
 )  # fmt: skip
 
 
@@ -111,7 +116,8 @@ standardize_affine = primitive(
         lambda ct, out, x, w, b, *, axis, eps: ct * _scale(x, axis, eps)[0],
         lambda ct, out, x, w, b, *, axis, eps: ct,
     ],
-    infer=_standardize_affine, params="axis eps", label_of=_norm,
+    infer=_standardize_affine, params="axis eps",
+    label_of=_norm, real=True,
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------ piecewise activations
@@ -129,7 +135,7 @@ hardsigmoid = elementwise(
 hardswish = elementwise(
     "hardswish", "x", "x * np.clip(x + 3.0, 0.0, 6.0) / 6.0",
     along=[lambda t, out, x: where(_inside(x, 3.0), t * (x / 3.0 + 0.5), where(less(x, 0.0), 0.0, t))],
-    fast="x * rt.clip(x + 3.0, 0.0, 6.0) / 6.0",
+    fast="x * rt.clip(x + 3.0, 0.0, 6.0) / 6.0", real=True,
 )  # fmt: skip
 softshrink = elementwise(
     "softshrink", "x", "x - np.clip(x, -bound, bound)",

@@ -47,11 +47,17 @@ def _scalar(each: Primitive) -> Callable[..., Aval]:
     return lambda *avals, **params: aval((), each.infer(*avals, **params).dtype)
 
 
-def loss(name: str, expr: str, along: Sequence[VjpRule], params: str = "") -> Loss:
+def loss(name: str, expr: str, along: Sequence[VjpRule], params: str = "", real: bool = True) -> Loss:
     """The primitives of a loss of operands x and y whose elements are `expr`; no rule in `along` may read `out`."""
-    each = elementwise(name, "x y", expr, along, params)
+    each = elementwise(name, "x y", expr, along, params, real=real)
     saves = [" ".join(names) for names in each.saves]
-    shared: dict[str, Any] = {"infer": _scalar(each), "params": params, "saves": saves, "label": each.label}
+    shared: dict[str, Any] = {
+        "infer": _scalar(each),
+        "params": params,
+        "saves": saves,
+        "label": each.label,
+        "real": real,
+    }
     mean = primitive(
         f"{name}_mean", "x y", f"np.mean({expr})", list(map(_averaged, along)), fast=f"rt.mean({expr}, None, False)",
         **shared,
@@ -69,7 +75,9 @@ mse_loss = loss(
     "mse_loss", "np.square(x - y)",
     [lambda t, out, x, y: (2.0 * t) * (x - y), lambda t, out, x, y: (2.0 * t) * (y - x)],
 )  # fmt: skip
-l1_loss = loss("l1_loss", "np.abs(x - y)", [lambda t, out, x, y: t * sign(x - y), lambda t, out, x, y: t * sign(y - x)])
+l1_loss = loss(
+    "l1_loss", "np.abs(x - y)", [lambda t, out, x, y: t * sign(x - y), lambda t, out, x, y: t * sign(y - x)], real=False
+)
 smooth_l1_loss = loss(
     "smooth_l1_loss", "rt.huber(x - y, beta) / beta",
     [
@@ -174,11 +182,11 @@ def _cross_entropy_x(
 #: x are logarithms of probabilities
 nll_loss = primitive(
     "nll_loss", "x target weight", "rt.nll_loss(x, target, weight, axis, ignored, reduction)", [_nll_x, None, None],
-    infer=_nll_aval, params="axis ignored reduction", saves=["target weight", "", ""], selects=True,
+    infer=_nll_aval, params="axis ignored reduction", saves=["target weight", "", ""], selects=True, real=True,
 )  # fmt: skip
 #: x are any numbers; the outputs are the loss, and the logarithms of softmax(x), which backward needs
 cross_entropy = primitive(
     "cross_entropy", "x target weight", "rt.cross_entropy(x, target, weight, axis, ignored, reduction)",
     [_cross_entropy_x, None, None], infer=_cross_entropy_aval, params="axis ignored reduction",
-    saves=["out target weight", "", ""], multi=True, label="NllLoss",
+    saves=["out target weight", "", ""], multi=True, label="NllLoss", real=True,
 )  # fmt: skip

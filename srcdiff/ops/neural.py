@@ -35,7 +35,7 @@ def _along_elu(t: Any, out: Any, x: Any, *, alpha: float, scale: float, rate: fl
 
 
 # scale * x above 0, scale * alpha * (exp(rate * x) - 1) below: elu, selu and celu
-elu = elementwise("elu", "x", "rt.elu(x, alpha, scale, rate)", along=[_along_elu], params="alpha scale rate")
+elu = elementwise("elu", "x", "rt.elu(x, alpha, scale, rate)", along=[_along_elu], params="alpha scale rate", real=True)
 
 # ----------------------------------------------------------------------------------------------------------- smooth
 
@@ -56,7 +56,7 @@ def _along_silu(t: Any, out: Any, x: Any) -> Any:
     return t * (gate * (1.0 + x * (1.0 - gate)))
 
 
-silu = elementwise("silu", "x", "rt.silu(x)", along=[_along_silu])
+silu = elementwise("silu", "x", "rt.silu(x)", along=[_along_silu], real=True)
 
 
 def _along_mish(t: Any, out: Any, x: Any) -> Any:
@@ -77,8 +77,8 @@ def _along_gelu_tanh(t: Any, out: Any, x: Any) -> Any:
     return t * (0.5 * (1.0 + gate) + 0.5 * x * (1.0 - gate * gate) * (rate * (1.0 + 3.0 * cubic * (x * x))))
 
 
-gelu = elementwise("gelu", "x", "rt.gelu(x)", along=[_along_gelu])
-gelu_tanh = elementwise("gelu_tanh", "x", "rt.gelu_tanh(x)", along=[_along_gelu_tanh], label="Gelu")
+gelu = elementwise("gelu", "x", "rt.gelu(x)", along=[_along_gelu], real=True)
+gelu_tanh = elementwise("gelu_tanh", "x", "rt.gelu_tanh(x)", along=[_along_gelu_tanh], label="Gelu", real=True)
 
 # ---------------------------------------------------------------------------------------------------------- softmax
 
@@ -97,9 +97,11 @@ def _softmax_x(ct: Any, out: Any, x: Any, *, axis: int) -> Any:
     return weighted - out * sum(weighted, axis=axis, keepdims=True)
 
 
-softmax = primitive("softmax", "x", "rt.softmax(x, axis)", [_softmax_x], infer=_like("softmax"), params="axis")
+softmax = primitive(
+    "softmax", "x", "rt.softmax(x, axis)", [_softmax_x], infer=_like("softmax"), params="axis", real=True
+)
 log_softmax = primitive(
     "log_softmax", "x", "rt.log_softmax(x, axis)",
     [lambda ct, out, x, *, axis: ct - exp(out) * sum(ct, axis=axis, keepdims=True)], infer=_like("log_softmax"),
-    params="axis",
+    params="axis", real=True,
 )  # fmt: skip

@@ -136,7 +136,7 @@ min_ = primitive(
 def _logsumexp_x(ct: Any, out: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     # where out is -inf so is every x, and no x has a share
     level = where(equal(out, -math.inf), 0.0, out)
-    return expand(ct, x.shape, axis, keepdims) * exp(x - expand(level, x.shape, axis, keepdims))
+    return expand(ct, x.shape, axis, keepdims) * conj(exp(x - expand(level, x.shape, axis, keepdims)))
 
 
 logsumexp = primitive(

@@ -27,10 +27,12 @@ def _of_x(name: str, along: Callable[[Any, Any], Any]) -> Primitive:
     return elementwise(name, "x", f"rt.special.{name}(x)", [lambda t, out, x: t * conj(along(out, x))], saves="x out")
 
 
-def _of_order(name: str, order: str, along: Callable[[Any, Any, Any], Any]) -> Primitive:
+def _of_order(name: str, order: str, along: Callable[[Any, Any, Any], Any], real: bool = False) -> Primitive:
     """A function of an order and x with slope `along(out, order, x)` in x, and none known in the order."""
     rule = lambda t, out, v, x: t * conj(along(out, v, x))
-    return elementwise(name, f"{order} x", f"rt.special.{name}({order}, x)", [None, rule], saves=["", f"{order} x out"])
+    return elementwise(
+        name, f"{order} x", f"rt.special.{name}({order}, x)", [None, rule], saves=["", f"{order} x out"], real=real
+    )
 
 
 def _series(x: Any, coefficients: tuple[float, ...], otherwise: Callable[[Any], Any]) -> Any:
@@ -63,8 +65,10 @@ expn: Primitive = _of_order("expn", "n", _expn_slope)
 exp10 = _of_x("exp10", lambda out, x: out * math.log(10.0))
 cosm1 = _of_x("cosm1", lambda out, x: -sin(x))
 entr = _of_x("entr", lambda out, x: -log(x) - 1.0)
-sine_integral = elementwise("sine_integral", "x", "rt.special.sici(x)[0]", [lambda t, out, x: t * sinc(x / math.pi)])
-cosine_integral = elementwise("cosine_integral", "x", "rt.special.sici(x)[1]", [lambda t, out, x: t * (cos(x) / x)])
+sine_integral = elementwise(
+    "sine_integral", "x", "rt.special.sici(x)[0]", [lambda t, out, x: t * conj(sinc(x / math.pi))]
+)
+cosine_integral = elementwise("cosine_integral", "x", "rt.special.sici(x)[1]", [lambda t, out, x: t * conj(cos(x) / x)])
 
 
 def exprel_slope(x: Any) -> Any:
@@ -95,7 +99,9 @@ iv: Primitive = _of_order("iv", "v", lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(
 kv: Primitive = _of_order("kv", "v", lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
 kn: Primitive = _of_order("kn", "n", lambda out, n, x: -0.5 * (kn(n - 1, x) + kn(n + 1, x)))
 # scaled by exp(-|x|) and exp(x)
-ive: Primitive = _of_order("ive", "v", lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out)
+ive: Primitive = _of_order(
+    "ive", "v", lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out, real=True
+)
 kve: Primitive = _of_order("kve", "v", lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
 j0: Primitive = _of_x("j0", lambda out, x: -j1(x))
 j1: Primitive = _of_x("j1", lambda out, x: 0.5 * (j0(x) - jv(2, x)))
@@ -143,7 +149,7 @@ def _tame(x: Any, y: Any) -> Any:
 
 xlog1py: Primitive = elementwise(
     "xlog1py", "x y", "rt.special.xlog1py(x, y)",
-    [lambda t, out, x, y: xlog1py(t, _tame(x, y)), lambda t, out, x, y: t * (x / (1.0 + _tame(x, y)))],
+    [lambda t, out, x, y: xlog1py(t, _tame(x, y)), lambda t, out, x, y: t * (x / (1.0 + _tame(x, y)))], real=True,
 )  # fmt: skip
 rel_entr = elementwise(
     "rel_entr", "x y", "rt.special.rel_entr(x, y)",
@@ -174,15 +180,15 @@ boxcox = elementwise(
 # ------------------------------------------------------------------------------ hypergeometric functions, polynomials
 
 hyp0f1: Primitive = elementwise(
-    "hyp0f1", "v x", "rt.special.hyp0f1(v, x)", [None, lambda t, out, v, x: t * (hyp0f1(v + 1, x) / v)]
+    "hyp0f1", "v x", "rt.special.hyp0f1(v, x)", [None, lambda t, out, v, x: t * conj(hyp0f1(v + 1, x) / v)]
 )
 hyp1f1: Primitive = elementwise(
     "hyp1f1", "a b x", "rt.special.hyp1f1(a, b, x)",
-    [None, None, lambda t, out, a, b, x: t * (a / b * hyp1f1(a + 1, b + 1, x))],
+    [None, None, lambda t, out, a, b, x: t * conj(a / b * hyp1f1(a + 1, b + 1, x))],
 )  # fmt: skip
 hyp2f1: Primitive = elementwise(
     "hyp2f1", "a b c x", "rt.special.hyp2f1(a, b, c, x)",
-    [None, None, None, lambda t, out, a, b, c, x: t * (a * b / c * hyp2f1(a + 1, b + 1, c + 1, x))],
+    [None, None, None, lambda t, out, a, b, c, x: t * conj(a * b / c * hyp2f1(a + 1, b + 1, c + 1, x))],
 )  # fmt: skip
 lambertw = elementwise(
     "lambertw", "x k tol", "rt.special.lambertw(x, k, tol)",
@@ -190,7 +196,7 @@ lambertw = elementwise(
 )  # fmt: skip
 eval_gegenbauer: Primitive = elementwise(
     "eval_gegenbauer", "n a x", "rt.special.eval_gegenbauer(n, a, x)",
-    [None, None, lambda t, out, n, a, x: t * (2 * a * eval_gegenbauer(n - 1, a + 1, x))],
+    [None, None, lambda t, out, n, a, x: t * conj(2 * a * eval_gegenbauer(n - 1, a + 1, x))],
 )  # fmt: skip
 eval_legendre = _of_order("eval_legendre", "n", lambda out, n, x: eval_gegenbauer(n - 1, 1.5, x))
 eval_chebyt = _of_order("eval_chebyt", "n", lambda out, n, x: n * eval_gegenbauer(n - 1, 1.0, x))
@@ -198,6 +204,6 @@ eval_chebyu = _of_order("eval_chebyu", "n", lambda out, n, x: 2 * eval_gegenbaue
 eval_hermite: Primitive = _of_order("eval_hermite", "n", lambda out, n, x: 2 * n * eval_hermite(maximum(n - 1, 0), x))
 eval_genlaguerre: Primitive = elementwise(
     "eval_genlaguerre", "n a x", "rt.special.eval_genlaguerre(n, a, x)",
-    [None, None, lambda t, out, n, a, x: -t * eval_genlaguerre(n - 1, a + 1, x)],
+    [None, None, lambda t, out, n, a, x: -t * conj(eval_genlaguerre(n - 1, a + 1, x))],
 )  # fmt: skip
 eval_laguerre = _of_order("eval_laguerre", "n", lambda out, n, x: -eval_genlaguerre(n - 1, 1.0, x))

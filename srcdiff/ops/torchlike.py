@@ -38,7 +38,9 @@ def _becomes(made: Any) -> FoldRule:
 
 
 def _flat(name: str, expr: str, label: str, params: str = "") -> Primitive:
-    return elementwise(name, "x", expr, along=[lambda t, out, x, **_: where(False, t, 0.0)], params=params, label=label)
+    return elementwise(
+        name, "x", expr, along=[lambda t, out, x, **_: where(False, t, 0.0)], params=params, label=label, real=True
+    )
 
 
 flat_sign = _flat("flat_sign", "np.sign(x)", "Sign")

@@ -5,6 +5,7 @@ The derivative uses the result where that is cheaper (`exp`, `tanh`, `sqrt`); th
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any, Final
 
@@ -41,9 +42,14 @@ def _static_power(t: Any, x: Any, y: float) -> Any:
 def _along_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
     # 0 ** y is constant in y > 0, though log 0 is infinite
     if type(x) in (int, float):
+        if out.dtype.kind == "c" and x != 0:
+            return t * conj(out * cmath.log(x))
         return t * conj(out * math.log(x)) if x > 0 else t * conj(out * (math.nan if x < 0 else 0.0))
     zero = equal(x, 0)
-    return t * conj(out * where(zero, 0.0, log(where(zero, 1.0, x))))
+    base = where(zero, 1.0, x)
+    if out.dtype.kind == "c" and x.dtype.kind != "c":
+        base = base + 0j  # the logarithm of a negative number is complex too
+    return t * conj(out * where(zero, 0.0, log(base)))
 
 
 pow = elementwise("pow", "x y", "x ** y", along=[_along_base, _along_exponent], saves=["x y", "x y out"], singular=True)

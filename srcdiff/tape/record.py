@@ -561,6 +561,11 @@ def new_site(
             needs.append(False)
         literals.append(literal)
     if prim.vjps is not None:
+        if prim.real and any(needs) and any(a.dtype.kind == "c" for a in avals):
+            raise NotDifferentiableError(
+                f"{prim.name}({', '.join(map(str, avals))}): the derivative for complex operands is not implemented, "
+                f"recorded at {where(frame.f_code, key[0])}; use sd.detach on them, or write the function with others"
+            )
         for k, needed in enumerate(needs):
             if needed and prim.rule(k) is None and avals[k].differentiable:
                 raise NotDifferentiableError(
