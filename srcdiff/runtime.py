@@ -16,6 +16,7 @@ from srcdiff.runtime_arrays import (  # noqa: F401
     overlap_add,
     scatter,
     scatter_along_axis,
+    scatter_scaled,
     set_along_axis,
     unbind,
 )

@@ -62,6 +62,11 @@ def scatter(value: Array, index: Any, shape: Shape, unique: bool) -> Array:
     return out.reshape(shape)
 
 
+def scatter_scaled(x: Array, scale: Array, place: Array, rows: int) -> Array:
+    """Zeros with so many rows, and the rows of the matrix x, times a number each, added at `place`."""
+    return add_rows(x, place, rows, scale)
+
+
 def last_writes(index: Any, shape: Shape) -> Array:
     """Which entries of `x[index] = value` remain: False where a later entry overwrites the same element."""
     place = np.arange(prod(shape)).reshape(shape)[index]

@@ -49,30 +49,37 @@ class _Sparse:
 _sparse: Final = _Sparse()
 
 
-def add_rows(value: Array, place: Array, rows: int) -> Array:
-    """Zeros with so many rows, and the rows of the matrix `value` added at `place`.
+def add_rows(value: Array, place: Array, rows: int, scale: Array | None = None) -> Array:
+    """Zeros with so many rows, and the rows of the matrix `value`, times a number each, added at `place`.
 
     Places may be negative; one that is out of bounds is an IndexError.
     """
     count = value.shape[0]
     if value.size < _FEW or max(rows, count) > _MOST:
-        return _one_by_one(value, place, rows)
+        return _one_by_one(_scaled(value, scale), place, rows)
     place = np.arange(rows, dtype=np.int32)[place]
     sparse = _sparse(value.size) if value.dtype.char in "fdFD" and value.dtype.isnative else None
     if sparse is not None:
-        return _by_matrix(sparse, value, place, rows)
+        return _by_matrix(sparse, value, place, rows, scale)
+    value = _scaled(value, scale)
     counts = np.bincount(place, minlength=rows)
     if int(counts.max(initial=0)) * _STEP > value.size:
         return _one_by_one(value, place, rows)
     return _by_turns(value, place, counts)
 
 
-def _by_matrix(sparse: Any, value: Array, place: Array, rows: int) -> Array:
-    """The product with a matrix that has a single one in each column."""
+def _scaled(value: Array, scale: Array | None) -> Array:
+    return value if scale is None else value * scale[:, None]
+
+
+def _by_matrix(sparse: Any, value: Array, place: Array, rows: int, scale: Array | None) -> Array:
+    """The product with a matrix that has a single number in each column."""
+    if value.dtype.kind == "c":
+        value, scale = _scaled(value, scale), None
     parts = np.ascontiguousarray(value).view(value.real.dtype)  # complex 1 times infinity would not be infinity
-    ones = np.ones(place.size, parts.dtype)
+    numbers = np.ones(place.size, parts.dtype) if scale is None else scale
     columns = np.arange(place.size + 1, dtype=np.int32)
-    matrix = sparse.csc_array((ones, place, columns), shape=(rows, place.size))
+    matrix = sparse.csc_array((numbers, place, columns), shape=(rows, place.size))
     return (matrix @ parts).view(value.dtype)
 
 

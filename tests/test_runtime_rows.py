@@ -46,6 +46,19 @@ def test_the_bits_are_those_of_adding_one_by_one(way: str, rows: int, count: int
     np.testing.assert_array_equal(got, added(value, place, rows))
 
 
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize(("rows", "count", "width"), SHAPES)
+def test_rows_are_scaled(way: str, rows: int, count: int, width: int, dtype: str) -> None:
+    """By the same products; the machine may round a product and a sum once."""
+    rng = np.random.default_rng(3)
+    place = rng.integers(-rows, rows, count)
+    value, scale = rng.standard_normal((count, width)).astype(dtype), rng.standard_normal(count).astype(dtype)
+    got = add_rows(value, place, rows, scale)
+    assert got.dtype == value.dtype
+    tolerance = 1000 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(got, added(value * scale[:, None], place, rows), rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("dtype", "dD")
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_infinities_and_signs_of_zero_are_those_of_adding_one_by_one(way: str, dtype: str) -> None:

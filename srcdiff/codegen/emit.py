@@ -293,7 +293,7 @@ class _Function:
         if prim.multi or base.prim is None or base.prim.name == "item":
             return Step(node, statement.reads, base if base is not node else node, False, False)
         fresh = base is node and node.shape != ()
-        fresh = fresh and (prim.elementwise or prim.name in ("matmul", "scatter"))
+        fresh = fresh and (prim.elementwise or prim.name in ("matmul", "scatter", "scatter_scaled"))
         writable = fresh and prim.elementwise and _ufunc(node) is not None
         return Step(node, statement.reads, base if base in defined else node, fresh, writable)
 

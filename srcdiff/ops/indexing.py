@@ -4,6 +4,7 @@
 
     getitem(x, *args)              x[index]                         scatter(ct)
     scatter(x, *args)              zeros with x added at index      getitem(ct)
+    scatter_scaled(x, scale, i)    scatter(x * scale[:, None], i)   none: it is made after differentiation
     index_set(x, v, *args)         x after x[index] = v             ct with zeros at index, getitem(ct)
     index_add(x, v, *args)         x after x[index] += v            ct, getitem(ct)
 
@@ -21,11 +22,13 @@ import numpy as np
 from srcdiff.aval import Aval, aval
 from srcdiff.core.primitive import Primitive
 from srcdiff.errors import ShapeError
-from srcdiff.index import FULL, Index, Slice, at
+from srcdiff.index import FULL, Dynamic, Index, Slice, at
 from srcdiff.ops.elementwise import where
 from srcdiff.ops.families import linear, nondiff, primitive
 
 Shape = tuple[int, ...]
+
+ROWS = Index((Dynamic(0),), False, False)  # x[places]
 
 #: all operands after the first (after the second), as `saves` names them; an index has at most 64 parts
 _ARGS = " ".join(map(str, range(1, 65)))
@@ -56,6 +59,11 @@ scatter: Primitive = linear(
     lambda ct, out, x, *args, index, shape, unique: getitem(ct, *args, index=index),
     infer=lambda x, *args, index, shape, unique: aval(shape, x.dtype), params="index shape unique", saves=[_ARGS],
     label="IndexPut",
+)  # fmt: skip
+scatter_scaled: Primitive = nondiff(
+    "scatter_scaled", "x scale places", "rt.scatter_scaled(x, scale, places, rows)",
+    infer=lambda x, scale, places, *, rows: aval((rows, *x.shape[1:]), x.dtype), params="rows", label="IndexPut",
+    reason="it takes the place of a product and a scatter after differentiation",
 )  # fmt: skip
 index_set: Primitive = primitive(
     "index_set", "x v *args", "rt.index_set(x, np.s_[index(*args)], v)",

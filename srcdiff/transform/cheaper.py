@@ -12,6 +12,7 @@ from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node
 from srcdiff.ops.elementwise import add, div, mul, neg
 from srcdiff.ops.families import reduced_shape
+from srcdiff.ops.indexing import ROWS, scatter_scaled
 from srcdiff.ops.reductions import counted, sum
 from srcdiff.ops.structural import reshape, sum_to
 from srcdiff.transform.identity import (
@@ -124,6 +125,19 @@ def _without_number(x: Node, depth: int = _DEEPEST) -> tuple[Node, float] | None
     return None
 
 
+def rows_are_scaled_where_they_go(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """scatter(x * s[:, None], places) -> scatter_scaled(x, s, places), in which the products are no array."""
+    value, *places = xs
+    rows = params["index"].parts == ROWS.parts and not params["unique"] and value.ndim == 2 and places[0].ndim == 1
+    if not rows or value.dtype.char not in "fd" or not made_by(value, "mul") or _is_used_again(value):
+        return None
+    for x, scale in (value.operands, value.operands[::-1]):
+        if x.aval is value.aval and scale.shape == (x.shape[0], 1) and scale.dtype == x.dtype and x.shape[1] > 1:
+            scale = reshape(scale, shape=(x.shape[0],))
+            return scatter_scaled(x, scale, places[0], rows=params["shape"][0])  # type: ignore[no-any-return]
+    return None
+
+
 def _is_used_again(x: Node) -> bool:
     return isinstance(x.builder, SharingBuilder) and x in x.builder.shared
 
@@ -134,4 +148,5 @@ CHEAPER: Final[tuple[Rewrite, ...]] = (
     rewrite(signs_meet, "sub"),
     rewrite(common_factor, "add sub"),
     rewrite(literals_meet, "mul neg"),
+    rewrite(rows_are_scaled_where_they_go, "scatter"),
 )

@@ -152,6 +152,11 @@ MOVES: dict[str, list[Sample]] = {
 SELECTIONS: dict[str, list[Sample]] = {
     "getitem": [*getitems(False), *getitems(True)],
     "scatter": scatters(),
+    "scatter_scaled": [
+        sample(real(5, 3), real(5), ints(5, high=4), rows=4),
+        sample(real(90, 30), real(90), ints(90, high=7), rows=7),
+        sample(real(0, 3), real(0), ints(0, high=4), rows=4),
+    ],
     "index_set": [*writes(), *writes(real()), sample(real(3, 2), real(1, 2), index=at(0, 3)[0])],
     "index_add": [*writes(unique=True), *writes(real(), unique=True)],
     "last_writes": last_writes(),

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from srcdiff.core.builder import Builder, interpret
 from srcdiff.core.program import Program
+from srcdiff.ops.indexing import ROWS
 from srcdiff.transform.cheaper import CHEAPER
 from srcdiff.transform.contract import LEAST, contract
 from srcdiff.transform.rewrite import simplify
@@ -29,6 +30,17 @@ EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "signs_meet": (lambda x, y, v, t, s: s - (-x - y), "add(x, y); add(s, add)"),
     "common_factor": (lambda x, y, v, t, s: x * y + x * v, "add(y, v); mul(x, add)"),
+    "rows_are_scaled_where_they_go": (
+        lambda x, y, v, t, s: P["scatter"](
+            x * P["sum"](y, axis=1, keepdims=True),
+            P["cast"](P["sum"](y, axis=1, keepdims=False), dtype=np.dtype(int)),
+            index=ROWS,
+            shape=(4, 3),
+            unique=False,
+        ),
+        "sum(y, axis=1, keepdims=True); sum(y, axis=1, keepdims=False); cast(sum_2, dtype=int64); "
+        "reshape(sum, shape=(2,)); scatter_scaled(x, reshape, cast, rows=4)",
+    ),
     "literals_meet": (lambda x, y, v, t, s: (x * 3.0 * y) * 5.0, "mul(x, y); mul(mul, 15.0)"),
 }
 
