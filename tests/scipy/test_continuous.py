@@ -140,6 +140,24 @@ def test_outside_of_the_support_nothing_changes(name: str) -> None:
         assert not np.any(curve(*args)), method
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("name", OURS)
+def test_at_the_bounds_a_density_that_is_0_or_infinite_is_constant(name: str, factor: float) -> None:
+    most = 0.9 if name in ("triang", "wrapcauchy") else np.inf
+    shapes = tuple(min(factor * shape, most) for shape in SHAPES[name])
+    dist, original = getattr(ours, name), getattr(theirs, name)
+    bounds = np.array([bound for bound in original.support(*shapes) if np.isfinite(bound)], float)
+    with np.errstate(all="ignore"):
+        height = original.logpdf(bounds, *shapes)
+        for method in ("pdf", "logpdf"):
+            got = getattr(dist, method)(sd.tensor(bounds), *shapes)
+            np.testing.assert_allclose(got.numpy(), getattr(original, method)(bounds, *shapes), rtol=1e-12)
+        singular = bounds[~np.isfinite(height)]
+        if singular.size:
+            slope = sd.grad(lambda x, loc, scale: np.sum(dist.pdf(x, *shapes, loc, scale)), argnums=(0, 1, 2))
+            np.testing.assert_array_equal(np.hstack(slope(singular, 0.0, 1.0)), 0.0)
+
+
 @pytest.mark.parametrize("method", [*OF_X, "ppf", "isf", "mean", "var", "entropy"])
 def test_impossible_parameters_give_nan(method: str) -> None:
     first = (0.4,) if method not in ("mean", "var", "entropy") else ()

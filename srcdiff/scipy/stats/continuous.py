@@ -9,30 +9,17 @@ here, as SciPy treats them: a density is 0 outside, NaN for impossible parameter
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from srcdiff.ops import elementwise as e
-from srcdiff.ops.transcendental import exp, log, log1p, sqrt
-from srcdiff.scipy.stats.distribution import Distribution, either, is_number, method, spread, still, wide
+from srcdiff.ops.transcendental import exp, log, sqrt
+from srcdiff.scipy.stats.composing import Function, after, all_positive, before, given, log_of, minus, rest
+from srcdiff.scipy.stats.distribution import Distribution, is_number, method, spread, still, wide
 from srcdiff.scipy.support import any_traced, constant, needs_gradient
 
-Function = Callable[..., Any]
 inf = np.inf
-
-
-def all_positive(*shapes: Any) -> Any:
-    """Whether each is positive."""
-    valid: Any = True
-    for shape in shapes:
-        valid = valid & (shape > 0)
-    return valid
-
-
-def _unless(impossible: Any, fill: Any) -> Any:
-    return fill if impossible is False else e.where(impossible, np.nan, fill)
 
 
 def standard(x: Any, loc: Any, scale: Any) -> Any:
@@ -59,20 +46,18 @@ def inner_point(low: Any, high: Any) -> Any:
 def _pdf(self: Any, x: Any, loc: Any, scale: Any, **shapes: Any) -> Any:
     pdf = self.function("pdf")
     density = pdf if is_number(scale, 1.0) else lambda y, *s: pdf(y, *s) / scale
-    sides = None if self.everywhere else (0.0, 0.0)
-    return self.at(density, x, loc, scale, tuple(shapes.values()), sides, closed=True)
+    return self.density("pdf", density, 0.0, x, loc, scale, tuple(shapes.values()))
 
 
 def _logpdf(self: Any, x: Any, loc: Any, scale: Any, **shapes: Any) -> Any:
     logpdf = self.function("logpdf")
     density = logpdf if is_number(scale, 1.0) else lambda y, *s: logpdf(y, *s) - log(scale)
-    sides = None if self.everywhere else (-inf, -inf)
-    return self.at(density, x, loc, scale, tuple(shapes.values()), sides, closed=True)
+    return self.density("logpdf", density, -inf, x, loc, scale, tuple(shapes.values()))
 
 
 def _cumulative(name: str, below: float, above: float) -> Any:
     def compute(self: Any, x: Any, loc: Any, scale: Any, **shapes: Any) -> Any:
-        return self.at(self.function(name), x, loc, scale, tuple(shapes.values()), (below, above), closed=False)
+        return self.cumulative(self.function(name), below, above, x, loc, scale, tuple(shapes.values()))
 
     return method(name, compute)
 
@@ -172,47 +157,6 @@ def _nnlf(self: Any, theta: Any, x: Any) -> Any:
     return -np.sum(self.logpdf(x, *theta))
 
 
-# ------------------------------------------------------------------------------------- one function from another
-
-
-def after(outer: Function, f: Function | None) -> Function | None:
-    """outer(f(x, *shapes))."""
-    return None if f is None else lambda x, *shapes: outer(f(x, *shapes))
-
-
-def before(inner: Function, f: Function | None) -> Function | None:
-    """f(inner(x), *shapes)."""
-    return None if f is None else lambda x, *shapes: f(inner(x), *shapes)
-
-
-def given(*functions: Function | None) -> bool:
-    """Whether one of them is."""
-    return any(f is not None for f in functions)
-
-
-def log_of(part: Function | None, rest: Function | None, by_itself: bool) -> Function | None:
-    """log(part), by log1p(-rest) where that has more digits: everywhere if `part` is but 1 - rest."""
-    if part is None or rest is None:
-        return after(log, part)
-    if not by_itself:
-        return after(lambda q: log1p(-q), rest)
-
-    def compute(y: Any, *shapes: Any) -> Any:
-        p, q = part(y, *shapes), rest(y, *shapes)
-        large = p > 0.5
-        return e.where(large, log1p(-e.where(large, q, 0.0)), log(e.where(large, 1.0, p)))
-
-    return compute
-
-
-def _minus(x: Any) -> Any:
-    return -x
-
-
-def _rest(x: Any) -> Any:
-    return 1.0 - x
-
-
 class Continuous(Distribution):
     """A continuous distribution of SciPy's.
 
@@ -244,14 +188,14 @@ class Continuous(Distribution):
     ) -> None:
         super().__init__(name, f"{shapes} loc scale")
         if symmetric:
-            sf, logsf, isf = sf or before(_minus, cdf), logsf or before(_minus, logcdf), isf or after(_minus, ppf)
-        below = cdf or after(exp, logcdf) or after(_rest, sf) or after(_rest, after(exp, logsf))
-        above = sf or after(exp, logsf) or after(_rest, below)
+            sf, logsf, isf = sf or before(minus, cdf), logsf or before(minus, logcdf), isf or after(minus, ppf)
+        below = cdf or after(exp, logcdf) or after(rest, sf) or after(rest, after(exp, logsf))
+        above = sf or after(exp, logsf) or after(rest, below)
         self.functions: dict[str, Function | None] = {
             "logpdf": logpdf, "pdf": pdf or after(exp, logpdf), "cdf": below, "sf": above,
             "logcdf": logcdf or log_of(below, above if given(sf, logsf) else None, given(cdf)),
             "logsf": logsf or log_of(above, below if given(cdf, logcdf) else None, given(sf)),
-            "ppf": ppf or before(_rest, isf), "isf": isf or before(_rest, ppf),
+            "ppf": ppf or before(rest, isf), "isf": isf or before(rest, ppf),
             "mean": mean, "var": var, "entropy": entropy,
         }  # fmt: skip
         self.bounds: Function = support if callable(support) else lambda *shapes: support
@@ -271,24 +215,45 @@ class Continuous(Distribution):
         valid = valid & (still(scale) > 0)
         return False if valid is True else e.logical_not(valid)
 
-    def at(self, f: Function, x: Any, loc: Any, scale: Any, shapes: tuple[Any, ...], sides: Any, closed: bool) -> Any:
-        """f(y, *shapes) of the standardised x; `sides` are the values below and above the support, None for a density
-        on the whole line, which needs none. Elements elsewhere are moved inside, so that f is regular there.
+    def density(self, name: str, f: Function, nothing: float, x: Any, loc: Any, scale: Any, shapes: Any) -> Any:
+        """f(y, *shapes) of the standardised x, and `nothing` outside of the support.
+
+        So at a bound where the density is 0, infinite or unknown: there SciPy's value is a constant.
         """
-        impossible = self.impossible(shapes, scale)
-        if sides is None:
+        if self.everywhere:
+            impossible = self.impossible(shapes, scale)
             out = f(standard(x, loc, scale), *shapes)
             return out if impossible is False else e.where(impossible, np.nan, out)
         low, high = self.bounds(*map(still, shapes))
         y = standard(still(x), still(loc), still(scale))
-        below, above = (y < low, y > high) if closed else (y <= low, y >= high)
-        if closed:
-            below, above = below | (y == -inf), above | (y == inf)
-        outside = below | above
-        x = e.where(outside, still(loc) + still(scale) * inner_point(low, high), x)
-        fill = sides[0] if sides[0] == sides[1] else e.where(below, sides[0], sides[1])
+        outside: Any = (y < low) | (y > high) | e.isinf(y)
+        fill: Any = nothing
+        edge = constant((y == low) | (y == high)) & np.isfinite(constant(y))
+        if np.any(edge):
+            known = [constant(y), *map(constant, shapes)]
+            with np.errstate(all="ignore"):
+                edge = edge & ~np.isfinite(self.original.logpdf(*known))
+                outside, fill = outside | edge, np.where(edge, getattr(self.original, name)(*known), nothing)
+        return self._inside(f, outside, fill, inner_point(low, high), x, loc, scale, shapes)
+
+    def cumulative(self, f: Function, below: float, above: float, x: Any, loc: Any, scale: Any, shapes: Any) -> Any:
+        """f(y, *shapes) of the standardised x, and these numbers below and above the support."""
+        low, high = self.bounds(*map(still, shapes))
+        y = standard(still(x), still(loc), still(scale))
+        left = y <= low
+        fill = e.where(left, below, above)
+        return self._inside(f, left | (y >= high), fill, inner_point(low, high), x, loc, scale, shapes)
+
+    def _inside(
+        self, f: Function, outside: Any, fill: Any, inner: Any, x: Any, loc: Any, scale: Any, shapes: Any
+    ) -> Any:  # fmt: skip
+        """f(y, *shapes); `fill` where y is outside. These are moved inside first, so that f is regular there."""
+        impossible = self.impossible(shapes, scale)
+        x = e.where(outside, still(loc) + still(scale) * inner, x)
         out = f(standard(x, loc, scale), *shapes)
-        return e.where(either(outside, impossible), _unless(impossible, fill), out)
+        if impossible is not False:
+            outside, fill = outside | impossible, e.where(impossible, np.nan, fill)
+        return e.where(outside, fill, out)
 
     pdf = method("pdf", _pdf)
     logpdf = method("logpdf", _logpdf)

@@ -6,7 +6,6 @@ the jumps: they have no gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,11 @@ import numpy as np
 from srcdiff.functions.dispatch import like
 from srcdiff.ops import elementwise as e
 from srcdiff.ops.transcendental import exp, log, sqrt
-from srcdiff.scipy.stats.continuous import after, all_positive
+from srcdiff.scipy.stats.composing import Function, after, all_positive, rest
 from srcdiff.scipy.stats.distribution import Distribution, either, method, spread, still, wide
 from srcdiff.scipy.support import any_traced, constant, number
 
-Function = Callable[..., Any]
 inf = np.inf
-
-
-def _rest(x: Any) -> Any:
-    return 1.0 - x
 
 
 def _mass(name: str, outside: float) -> Any:
@@ -113,8 +107,8 @@ class Discrete(Distribution):
         whole: str = "",
     ) -> None:
         super().__init__(name, f"{shapes} loc")
-        above = sf or after(exp, logsf) or after(_rest, cdf)
-        below = cdf or after(_rest, above)
+        above = sf or after(exp, logsf) or after(rest, cdf)
+        below = cdf or after(rest, above)
         self.functions: dict[str, Function | None] = {
             "logpmf": logpmf, "pmf": after(exp, logpmf), "cdf": below, "sf": above, "logcdf": after(log, below),
             "logsf": logsf or after(log, above), "mean": mean, "var": var, "entropy": entropy,
