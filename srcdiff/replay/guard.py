@@ -23,6 +23,8 @@ from srcdiff.tape.value import TensorBase
 
 _CONSTANT_TYPES = (int, float, bool, complex, str, bytes)
 _WIDTH = 100
+#: parts of a dict that are looked at one by one
+_FEW = 12
 
 
 def same(value: Any, expected: Any) -> bool:
@@ -247,6 +249,8 @@ def _content(w: Writer, holder: str, read: Read, copies: dict[int, Any]) -> list
         conditions = [f"len({holder}) == {len(parts)}"]
     else:
         keys, parts = read.value
+        if len(keys) <= _FEW and all(type(key) is str for key in keys):
+            return _of_few(w, holder, dict(zip(keys, parts, strict=True)), copies)
         now = f"{holder}.values()"
         conditions = [f"{w.bind(same, 'same')}((*{holder},), {w.bind(keys, 'keys')})"]
         if all(type(key) is str for key in keys):
@@ -257,6 +261,24 @@ def _content(w: Writer, holder: str, read: Read, copies: dict[int, Any]) -> list
         first, second = alike.format(w.bind(is_, "is_")), alike.format(w.bind(same, "same"))
         conditions.append(f"({first} or {second})")
     for part in parts:
+        conditions += _contents(w, part, copies)
+    return conditions
+
+
+def _of_few(w: Writer, holder: str, content: dict[str, Any], copies: dict[int, Any]) -> list[str]:
+    """The same of a small dict, part by part: half as long as looking at it as a whole."""
+    if not content:
+        return [f"not {holder}"]
+    conditions = [f"[*{holder}] == {w.bind(list(content), 'keys')}"]
+    for key, part in content.items():
+        place = f"{holder}.get({key!r})"
+        if part is None or type(part) is bool:
+            conditions.append(f"{place} is {part}")
+        elif type(part) in _CONSTANT_TYPES or type(part) in SCALAR_TYPES or type(part) is tuple:
+            expected = w.bind(part, key)
+            conditions.append(f"({place} is {expected} or {w.bind(same, 'same')}({place}, {expected}))")
+        else:
+            conditions.append(f"{place} is {w.bind(part, key)}")
         conditions += _contents(w, part, copies)
     return conditions
 

@@ -66,6 +66,8 @@ def write_entry(
     w.require(f"{w.bind(modes, 'modes')}.grad is {modes.grad}")
     if recorder.uses_default_dtype:
         w.require(f"{w.bind(default_dtype, 'default_dtype')}() == {w.bind(default_dtype(), 'dtype')}")
+    for tensor, called in outside.findings.tensors.values():
+        w.bind(tensor, called)
     given = write_guard(w, args, kwargs, outside.label, set(), outside.findings.reads, outside.copies)
     _distinct(w, recorder, given)
     given += _reads(w, recorder)

@@ -52,19 +52,29 @@ def one(x: Any) -> Any:
     return np.sum(x * x)
 
 
-def entrance(arguments: str, function: Callable[..., Any], args: tuple[Any, ...], leaves: list[Any]) -> Entrance:
-    step = sd.value_and_grad(function, argnums=tuple(range(len(args))) if len(args) > 1 else 0)
+class Six(sd.nn.Module):
+    """Six parameters."""
+
+    def __init__(self, arrays: list[Any]) -> None:
+        super().__init__()
+        for name, array in zip("abcdef", arrays, strict=True):
+            setattr(self, name, sd.nn.Parameter(sd.tensor(array)))
+
+    def forward(self) -> Any:
+        return six(self.a, self.b, self.c, self.d, self.e, self.f)
+
+
+def entrance(arguments: str, step: Any, *args: Any) -> Entrance:
     for _ in range(4):
         step(*args)
     (entry,) = step._player.entries
-    run = entry.enter.__globals__["step"]
-    call = timeit.Timer(
-        "step(*args)" if len(args) > 1 else "step(arg)", globals={"step": step, "args": args, "arg": args[0]}
-    )
-    alone = timeit.Timer(
-        f"run({', '.join(f'x{k}' for k in range(len(leaves)))})",
-        globals={"run": run, **{f"x{k}": x for k, x in enumerate(leaves)}},
-    )
+    names = entry.enter.__globals__
+    run, given = names["step"], []
+    names["step"] = lambda *values: given.append(values) or run(*values)  # type: ignore[func-returns-value]
+    step(*args)
+    names["step"] = run
+    call = timer("step", step, args)
+    alone = timer("step", run, given[0])
     best = [np.inf, np.inf]
     for _ in range(ROUNDS):
         best = [min(best[0], call.timeit(CALLS)), min(best[1], alone.timeit(CALLS))]
@@ -72,13 +82,20 @@ def entrance(arguments: str, function: Callable[..., Any], args: tuple[Any, ...]
     return Entrance(arguments, *(1e6 * each / CALLS for each in best))
 
 
+def timer(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> timeit.Timer:
+    values = {f"x{k}": value for k, value in enumerate(args)}
+    return timeit.Timer(f"{name}({', '.join(values)})", globals={name: function, **values})
+
+
 def measure() -> list[Entrance]:
     arrays = list(np.random.default_rng(0).random((6, 4)))
+    model = Six(arrays)
     return [
-        entrance("six arrays", six, tuple(arrays), arrays),
-        entrance("a list of six", of_list, (arrays,), arrays),
-        entrance("a dict of six", of_dict, (dict(zip("abcdef", arrays, strict=True)),), arrays),
-        entrance("one array", one, (arrays[0],), arrays[:1]),
+        entrance("six arrays", sd.value_and_grad(six, argnums=tuple(range(6))), *arrays),
+        entrance("a list of six", sd.value_and_grad(of_list), arrays),
+        entrance("a dict of six", sd.value_and_grad(of_dict), dict(zip("abcdef", arrays, strict=True))),
+        entrance("one array", sd.value_and_grad(one), arrays[0]),
+        entrance("a module with six parameters", sd.compile(lambda: model().detach())),
     ]
 
 

@@ -153,11 +153,12 @@ def test_recording_adds_two_or_three_microseconds_and_ten_at_a_new_place(report:
     assert statistics.median(each.miss for each in functions) <= GENEROUS * 10
 
 
-def test_entering_a_replayed_call_takes_three_microseconds_for_six_arrays(report: Report) -> None:
+def test_entering_a_replayed_call_takes_three_microseconds_for_six_arrays_and_five_for_a_module(report: Report) -> None:
     report["entry"] = in_a_process("entry")
     found = [entry.Entrance(**each) for each in report["entry"]]
     show(entry.table(found))
-    assert {each.arguments: each.entry for each in found if each.entry > GENEROUS * 3} == {}
+    promised = {each.arguments: 5 if "module" in each.arguments else 3 for each in found}
+    assert {each.arguments: each.entry for each in found if each.entry > GENEROUS * promised[each.arguments]} == {}
 
 
 def test_compiling_takes_milliseconds_and_grows_linearly(report: Report) -> None:
