@@ -25,7 +25,7 @@ import srcdiff.numpy as xp
 SCIPY = """
 stats.zscore(A) stats.gmean(A) stats.skew(A) stats.kurtosis(A,axis=1) stats.moment(A,3) stats.sem(A) stats.entropy(A)
 stats.entropy(A,B) stats.pearsonr(A[:,0],B[:,1]).statistic stats.ttest_ind(A,B).pvalue stats.circmean(A)
-stats.trim_mean(A,0.1) stats.variation(A)
+stats.trim_mean(A,0.1) stats.variation(A) stats.tvar(A,(0,1))
 special.logsumexp(A) special.logsumexp(A,axis=0,b=B) special.softmax(A,axis=1) special.log_softmax(A,axis=0)
 special.expit(A) special.gammaln(A) special.xlogy(A,B) special.ndtr(A)
 fft.fft(A) fft.irfft(A) fft.rfftn(A) signal.fftconvolve(A,B) signal.hilbert(A) signal.resample(A,3)
@@ -35,6 +35,7 @@ REFUSED = """
 stats.norm.pdf(A) signal.medfilt(A,3) fft.dct(A) special.ellipkm1(A) special.agm(A,B)
 """.split()
 LEARN = """
+preprocessing.StandardScaler().fit_transform(A)
 preprocessing.MinMaxScaler().fit_transform(A) preprocessing.Normalizer().fit_transform(A)
 decomposition.PCA(2,svd_solver='full').fit_transform(A) linear_model.Ridge(solver='svd').fit(A,B[:,0]).predict(B)
 metrics.pairwise.rbf_kernel(A,B) metrics.pairwise.cosine_similarity(A,B)
