@@ -62,6 +62,11 @@ class Findings:
     objects: list[Any] = field(default_factory=list)
     #: instances of classes, with how they are called and names that are looked up anyhow
     instances: list[tuple[Any, str, frozenset[str]]] = field(default_factory=list)
+    #: classes of instances that the function makes, with how they are called; the ids of their methods; attributes that
+    #: these store into `self`
+    classes: list[tuple[Any, str]] = field(default_factory=list)
+    methods: set[int] = field(default_factory=set)
+    stored: list[tuple[CodeType, int, str]] = field(default_factory=list)
     #: arrays read from outside; lists and dicts, with how they are called; Tensors, by id, with names for them
     arrays: list[Any] = field(default_factory=list)
     containers: list[tuple[Any, str]] = field(default_factory=list)

@@ -61,6 +61,10 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         look(value.__self__, what, findings)
         look(value.__func__, what, findings)
         return True
+    if kind is type and _makes_plain_instances(value):
+        _remember(value, findings)
+        findings.classes.append((value, what))
+        return True
     base = _kind_of_srcdiff(kind)
     if base == "owner":
         _remember(value, findings)
@@ -89,6 +93,12 @@ def _kind_of_srcdiff(cls: Any) -> str | None:
         if name in (("srcdiff.optim.optimizer", "Optimizer"), ("srcdiff.optim.lr_scheduler.base", "LRScheduler")):
             return "owner"
     return None
+
+
+def _makes_plain_instances(cls: Any) -> bool:
+    """Whether calling a class makes an instance with a dict and runs `__init__`, and does nothing else."""
+    bases = cls.__mro__[:-1]
+    return bool(bases) and _is_plain_class(cls) and not any("__new__" in vars(base) for base in bases)
 
 
 class _Plain:
@@ -159,6 +169,20 @@ def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
     return False
 
 
+def resolve_class(name: str, cls: Any, what: str, findings: Findings, look: Look) -> bool:
+    """Look at what an attribute of that name is of the instances of a class that the function makes itself, as far as
+    the class has it: its methods may store into `self`. Whether there is one.
+    """
+    for base in cls.__mro__[:-1]:
+        if name in vars(base):
+            value = vars(base)[name]
+            if type(value) is FunctionType:
+                findings.methods.add(id(value))
+            _of_class(base, name, what, findings, look)
+            return True
+    return False
+
+
 #: what may be called on modules of srcdiff
 _METHODS_OF_MODULES = frozenset((
     "forward", "parameters", "named_parameters", "modules", "children", "named_children", "named_modules", "training",
@@ -182,11 +206,9 @@ def _of_class(cls: Any, name: str, what: str, findings: Findings, look: Look) ->
         look(part, f"{what}.{name}", findings)
 
 
-def implicit(known: Any) -> Iterator[str]:
-    """Names that are looked up on an instance though no code may name them."""
-    instance, _, always = known
-    yield from always
-    for base in type(instance).__mro__[:-1]:
+def implicit(cls: Any) -> Iterator[str]:
+    """Names that are looked up on the instances of a class though no code may name them."""
+    for base in cls.__mro__[:-1]:
         if not is_srcdiff(base):
             for name, value in vars(base).items():
                 if name[:2] == "__" and name not in _UNUSED and isinstance(value, (FunctionType, property)):

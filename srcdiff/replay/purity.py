@@ -35,7 +35,14 @@ from srcdiff.replay.allowed import (
     STEPS,
 )
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
-from srcdiff.replay.objects import accept, implicit, is_srcdiff, may_be_something_else, resolve
+from srcdiff.replay.objects import (
+    accept,
+    implicit,
+    is_srcdiff,
+    may_be_something_else,
+    resolve,
+    resolve_class,
+)
 from srcdiff.replay.records import is_plain_record
 
 #: the largest array read from outside that is compared with what it was on every call
@@ -62,8 +69,16 @@ def examine(function: Callable[..., Any], static: tuple[Any, ...] = (), step: bo
     _resolve(findings)
     if any(name == "linalg" for _, _, name in findings.attributes):
         findings.modules += [inner for module in findings.modules if (inner := vars(module).get("linalg")) in MODULES]
+    for _, _, name in findings.stored:
+        if not may_be_something_else(name):
+            findings.fields.add(name)
     for code, here, name in findings.attributes:
         _attribute(code, here, name, findings)
+    if findings.stored and findings.instances:
+        code, here, name = findings.stored[0]
+        raise RefusedError(
+            f"{where(code, here)}: .{name} is stored, and {findings.instances[0][1]} is read from outside"
+        )
     if findings.stores and findings.containers and not step:
         container, what = findings.containers[0]
         raise RefusedError(f"{what} is a builtins.{type(container).__name__}, and the function stores into containers")
@@ -74,14 +89,20 @@ def _resolve(findings: Findings) -> None:
     """Look at what the names in the code are as attributes of the instances there are, until there is nothing new."""
     done: set[tuple[int, str]] = set()
     before = -1
-    while before != len(done) + len(findings.modules):
-        before = len(done) + len(findings.modules)
+    while before != len(done) + len(findings.modules) + len(findings.stored):
+        before = len(done) + len(findings.modules) + len(findings.stored)
         names = {name for _, _, name in findings.attributes}
         for known in list(findings.instances):
-            for name in names.union(implicit(known)):
+            for name in names.union(implicit(type(known[0])), known[2]):
                 if (id(known[0]), name) not in done:
                     done.add((id(known[0]), name))
                     if resolve(name, known, findings, _value) and not may_be_something_else(name):
+                        findings.fields.add(name)
+        for cls, what in list(findings.classes):
+            for name in names.union(implicit(cls), ("__init__", "__post_init__")):
+                if (id(cls), name) not in done:
+                    done.add((id(cls), name))
+                    if resolve_class(name, cls, what, findings, _value) and not may_be_something_else(name):
                         findings.fields.add(name)
         for module in list(findings.modules):
             for name in names:
@@ -244,6 +265,9 @@ def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findin
         listed = listed or (
             findings.step and name in ("STORE_ATTR", "DELETE_ATTR") and instruction.argval in ("grad", "data")
         )
+        if name == "STORE_ATTR" and not listed and _into_self(function, code, before):
+            findings.stored.append((code, here, instruction.argval))
+            listed = id(function) in findings.methods
         before = instruction
         if not listed:
             raise RefusedError(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
@@ -262,6 +286,22 @@ def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findin
                     raise RefusedError(f"{where(code, here)}: isinstance is not called where it is named")
                 findings.asks.append(function)
             _global(code, here, instruction.argval, function.__globals__, findings)
+
+
+def _into_self(function: Any, code: CodeType, before: Any) -> bool:
+    """Whether an instruction stores into the first parameter of the function, which `before` loads."""
+    if (
+        code is not function.__code__
+        or not code.co_argcount
+        or before.opname not in ("LOAD_FAST", "LOAD_FAST_LOAD_FAST")
+    ):
+        return False
+    loaded = before.argval[-1] if type(before.argval) is tuple else before.argval
+    first = code.co_varnames[0]
+    stores = [each for each in dis.get_instructions(code) if each.opname.startswith(("STORE_FAST", "DELETE_FAST"))]
+    return bool(loaded == first) and not any(
+        first in (each.argval if type(each.argval) is tuple else (each.argval,)) for each in stores
+    )
 
 
 def _is_with(instructions: list[Any], k: int) -> bool:
