@@ -47,7 +47,11 @@ class Conversions(TensorBase):
         return self._value
 
     def _one(self, what: str) -> Any:
-        value = self._leaving(what)
+        value = self._value
+        if modes.recorder is not None and value.size == 1 and value.dtype.kind in "iub":
+            modes.recorder.decides(self, value.item())
+        else:
+            value = self._leaving(what)
         if value.size != 1:
             raise AutogradError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
         return value

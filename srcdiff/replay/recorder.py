@@ -15,7 +15,7 @@ import numpy as np
 
 from srcdiff.aval import SCALARS, aval, aval_of
 from srcdiff.core.builder import Builder, item
-from srcdiff.core.primitive import Primitive
+from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Source
 from srcdiff.origin import describe, where
 from srcdiff.random import Generator
@@ -204,7 +204,11 @@ class Recorder:
 
     def number(self, tensor: Any) -> Any:
         """`tensor.item()`."""
-        self._refuse("item() makes a plain value of one that changes from call to call")
+        value = tensor._value.item()
+        if type(value) not in (int, bool):
+            self._refuse("item() makes a plain value of one that changes from call to call")
+        self.decides(tensor, value)
+        return value
 
     def aliased(self, tensor: Any, other: Any) -> None:
         """`tensor` is `other` outside the graph, on the same memory."""
@@ -217,6 +221,12 @@ class Recorder:
         node = self._node(tensor)
         if not node.is_literal:
             self.branches.append((node, outcome))
+
+    def decides(self, tensor: Any, value: Any) -> None:
+        """An integer became a Python number: what the call does from here on may depend on it."""
+        node = self._node(tensor)
+        if not node.is_literal:
+            self.branches.append((self.builder.emit(REGISTRY["equal"], (node, value), {}), True))
 
     # ------------------------------------------------------------------------------------------------ writes in place
 

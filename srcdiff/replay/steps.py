@@ -185,6 +185,7 @@ class StepRecorder(Recorder):
     saved = _patient(Recorder.saved)
     made = _patient(Recorder.made)
     branch = _patient(Recorder.branch)
+    decides = _patient(Recorder.decides)
     drawn = _patient(Recorder.drawn)
     constant = _patient(Recorder.constant)
 
@@ -305,10 +306,13 @@ class StepRecorder(Recorder):
 
     def number(self, tensor: Any) -> Any:
         """The number itself."""
-        if not self._numbers_returned:
-            self.fail("more is done with what item() gives than return it")
         value = tensor._value.item()
-        self._remember(value, tensor)
+        if self._numbers_returned:
+            self._remember(value, tensor)
+        elif type(value) in (int, bool):
+            self.decides(tensor, value)
+        else:
+            self.fail("more is done with what item() gives than return it")
         return value
 
     @_patient

@@ -722,3 +722,99 @@ def test_a_cleared_cache_starts_anew() -> None:
     pair.step.cache_clear()
     assert not pair.hits(x_of(0))
     assert pair.warm(x_of(0)) >= 1
+
+
+def test_an_integer_taken_out_decides_the_path() -> None:
+    """Each value of `int(...)` is a path of its own, compared on every call."""
+
+    def function(x: Any) -> Any:
+        total = 0.0
+        for k in range(int(np.argmax(x))):
+            total = total + x[k] ** 2
+        return total + [1.0, 2.0, 3.0, 4.0][np.argmin(x)] * np.sum(x)
+
+    gradient, rng = sd.value_and_grad(function), np.random.default_rng(0)
+    for _ in range(60):
+        x = np.eye(3)[rng.integers(3)] - 2 * np.eye(3)[rng.integers(3)]
+        value, slopes = gradient(x)
+        with sd.config(replay="never"):
+            expected, other = sd.value_and_grad(function)(x)
+        assert value == expected
+        np.testing.assert_array_equal(slopes, other)
+    assert gradient.cache_info().replayed > 10
+
+
+class _Layer:
+    """What functions make of arrays."""
+
+    kind = 2.0
+
+    def __init__(self, w: Any) -> None:
+        self.w, self.calls = w, 0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls = self.calls + 1
+        return np.tanh(x @ self.w) * self.kind * self.calls
+
+
+def test_instances_that_are_made_in_the_call() -> None:
+    def function(w: Any) -> Any:
+        layer = _Layer(w)
+        return np.sum(layer(layer(np.ones((2, 3)))))
+
+    gradient, w = sd.grad(function), np.full((3, 3), 0.25)
+    expected = [gradient(w) for _ in range(5)][-1]
+    assert gradient.cache_info().replayed == 2
+    _Layer.kind = 3.0
+    try:
+        with sd.config(replay="never"):
+            other = sd.grad(function)(w)
+        np.testing.assert_allclose(gradient(w), other)
+        assert not np.allclose(other, expected)
+    finally:
+        _Layer.kind = 2.0
+
+
+def test_instances_from_outside_that_methods_write_are_traced() -> None:
+    layer = _Layer(np.eye(3))
+    gradient = sd.grad(lambda x: np.sum(layer(x)))
+    for _ in range(5):
+        gradient(np.ones(3))
+    assert layer.calls == 5 and gradient.cache_info().replayed == 0
+
+
+class _Model:
+    """What functions read from outside."""
+
+    def __init__(self) -> None:
+        self.scale, self.layers = 2.0, [np.eye(3), 2 * np.eye(3)]
+
+    def value(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = np.sin(x @ layer) * self.scale
+        return np.sum(x)
+
+
+def test_instances_from_outside_are_read_again_on_every_call() -> None:
+    model = _Model()
+    gradient, x = sd.grad(lambda x: model.value(x)), np.ones(3)
+
+    def check() -> None:
+        with sd.config(replay="never"):
+            expected = sd.grad(lambda x: model.value(x))(x)
+        for _ in range(4):
+            np.testing.assert_allclose(gradient(x), expected)
+
+    check()
+    assert gradient.cache_info().replayed == 1
+    model.scale = 3.0
+    check()
+    model.layers[0] = 4 * np.eye(3)
+    check()
+    model.layers[0][0, 0] = 5.0
+    check()
+    model.layers.append(np.ones((3, 3)))
+    check()
+    model.value = lambda x: np.sum(x) * 7  # type: ignore[method-assign]
+    check()
+    assert gradient.cache_info().replayed >= 5

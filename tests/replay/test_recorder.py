@@ -26,7 +26,6 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "float": lambda y: float(y[0]),
     "int": lambda y: int(y[0]),
     "complex": lambda y: complex(y[0]),
-    "index": lambda y: [1, 2, 3][y[1] > 9],
     "item": lambda y: y[0].item(),
     "tolist": lambda y: y.tolist()[0],
     "asarray": lambda y: np.asarray(y).sum(),
