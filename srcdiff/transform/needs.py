@@ -17,7 +17,7 @@ from srcdiff.transform.places import Address, ArrayPart, IrregularError, Pack, P
 from srcdiff.transform.runs import Before, Each, Local, Part, Run, Same
 from srcdiff.transform.sums import Chain, is_outer, is_product
 
-MOST_STACKED = 1 << 26  # bytes of one stack
+MOST_STACKED = 1 << 24  # bytes of one stack; what is larger is added up in the loop, as it comes
 MOST_PICKED = 3  # values of single iterations that something else reads
 
 
