@@ -236,9 +236,10 @@ _SCIPY_SAME_NAME = """
     erfcx dawsn erfcinv ndtri exp1 expi expn exp10 cosm1 entr exprel spence ellipk ellipe
     jv yv yn iv kv kn ive kve j0 j1 y0 y1 i1 k0 k1 i0e i1e k0e k1e
     gamma loggamma gammasgn beta betaln poch binom gammainc gammaincc betainc xlog1py
-    gammaincinv gammainccinv betaincc betaincinv betainccinv stdtr stdtrit ndtri_exp owens_t rel_entr huber boxcox
-    hyp0f1 hyp1f1 hyp2f1
-    eval_gegenbauer eval_legendre eval_chebyt eval_chebyu eval_hermite eval_genlaguerre eval_laguerre
+    gammaincinv gammainccinv betaincc betaincinv betainccinv stdtr stdtrit ndtri_exp owens_t rel_entr
+    boxcox1p inv_boxcox inv_boxcox1p powm1 pseudo_huber erfi wofz ellipkm1 ellipkinc ellipeinc hyperu
+    sindg cosdg tandg huber boxcox hyp0f1 hyp1f1 hyp2f1
+    eval_gegenbauer eval_jacobi eval_legendre eval_chebyt eval_chebyu eval_hermite eval_genlaguerre eval_laguerre
 """
 _SCIPY = _SCIPY_RENAMED | {name: name for name in _SCIPY_SAME_NAME.split()}
 
@@ -253,13 +254,29 @@ def register_scipy(ufunc: Any) -> bool:
     modules = (sys.modules.get("scipy.special"), sys.modules.get("scipy.special._ufuncs"))
     if not any(ufunc is getattr(module, name, None) for module in modules):
         return False
-    if name == "sici":
-        UFUNC_FUNCTIONS[ufunc] = _sine_and_cosine_integral
+    if name in _SCIPY_FUNCTIONS:
+        UFUNC_FUNCTIONS[ufunc] = _SCIPY_FUNCTIONS[name]
     elif name in _SCIPY:
         table: dict[Any, Any] = UFUNCS if ufunc.nin <= 2 else UFUNC_FUNCTIONS
         table[ufunc] = REGISTRY[_SCIPY[name]]
     return ufunc in UFUNCS or ufunc in UFUNC_FUNCTIONS
 
 
-def _sine_and_cosine_integral(x: Any) -> tuple[Any, Any]:
-    return REGISTRY["sine_integral"](x), REGISTRY["cosine_integral"](x)
+def _several(*names: str) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda x: tuple(REGISTRY[name](x) for name in names)
+
+
+#: ufuncs of scipy.special that are functions rather than one primitive
+_SCIPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sici": _several("sine_integral", "cosine_integral"),
+    "fresnel": _several("fresnel_sine", "fresnel_cosine"),
+    "airy": _several("airy_ai", "airy_ai_slope", "airy_bi", "airy_bi_slope"),
+    "chdtr": lambda v, x: REGISTRY["gammainc"](0.5 * v, 0.5 * x),
+    "chdtrc": lambda v, x: REGISTRY["gammaincc"](0.5 * v, 0.5 * x),
+    "gdtr": lambda a, b, x: REGISTRY["gammainc"](b, a * x),
+    "gdtrc": lambda a, b, x: REGISTRY["gammaincc"](b, a * x),
+    "pdtr": lambda k, m: REGISTRY["gammaincc"](e.floor(k) + 1.0, m),
+    "pdtrc": lambda k, m: REGISTRY["gammainc"](e.floor(k) + 1.0, m),
+    "fdtr": lambda n, m, x: REGISTRY["betainc"](0.5 * n, 0.5 * m, n * x / (m + n * x)),
+    "fdtrc": lambda n, m, x: REGISTRY["betainc"](0.5 * m, 0.5 * n, m / (m + n * x)),
+}

@@ -26,6 +26,7 @@ from srcdiff.ops import (  # noqa: F401
     shaping,
     sparse,
     special,
+    special_more,
     special_scipy,
     structural,
     torchlike,

@@ -22,9 +22,10 @@ _ROOT_PI: Final = math.sqrt(math.pi)
 _NEAR: Final = 1e-3
 
 
-def _of_x(name: str, along: Callable[[Any, Any], Any]) -> Primitive:
-    """A function of x alone with slope `along(out, x)`, both always saved."""
-    return elementwise(name, "x", f"rt.special.{name}(x)", [lambda t, out, x: t * conj(along(out, x))], saves="x out")
+def of_x(name: str, along: Callable[[Any, Any], Any], call: str = "") -> Primitive:
+    """A function of x alone with slope `along(out, x)`, both always saved; `call` is SciPy's name for it."""
+    expr = f"rt.special.{call or name + '(x)'}"
+    return elementwise(name, "x", expr, [lambda t, out, x: t * conj(along(out, x))], saves="x out")
 
 
 def _of_order(name: str, order: str, along: Callable[[Any, Any, Any], Any], real: bool = False) -> Primitive:
@@ -35,7 +36,7 @@ def _of_order(name: str, order: str, along: Callable[[Any, Any, Any], Any], real
     )
 
 
-def _series(x: Any, coefficients: tuple[float, ...], otherwise: Callable[[Any], Any]) -> Any:
+def series(x: Any, coefficients: tuple[float, ...], otherwise: Callable[[Any], Any]) -> Any:
     """The power series where |x| is small, else `otherwise(x)`."""
     near = less(absolute(x), _NEAR)
     total: Any = coefficients[-1]
@@ -46,12 +47,12 @@ def _series(x: Any, coefficients: tuple[float, ...], otherwise: Callable[[Any], 
 
 # ------------------------------------------------------------------------------------------- error functions, integrals
 
-erfcx = _of_x("erfcx", lambda out, x: 2.0 * (x * out) - 2.0 / _ROOT_PI)
-dawsn = _of_x("dawsn", lambda out, x: 1.0 - 2.0 * (x * out))
-erfcinv = _of_x("erfcinv", lambda out, x: exp(out * out) * (-0.5 * _ROOT_PI))
-ndtri = _of_x("ndtri", lambda out, x: exp(0.5 * (out * out)) * math.sqrt(2.0 * math.pi))
-exp1 = _of_x("exp1", lambda out, x: -exp(-x) / x)
-expi = _of_x("expi", lambda out, x: exp(x) / x)
+erfcx = of_x("erfcx", lambda out, x: 2.0 * (x * out) - 2.0 / _ROOT_PI)
+dawsn = of_x("dawsn", lambda out, x: 1.0 - 2.0 * (x * out))
+erfcinv = of_x("erfcinv", lambda out, x: exp(out * out) * (-0.5 * _ROOT_PI))
+ndtri = of_x("ndtri", lambda out, x: exp(0.5 * (out * out)) * math.sqrt(2.0 * math.pi))
+exp1 = of_x("exp1", lambda out, x: -exp(-x) / x)
+expi = of_x("expi", lambda out, x: exp(x) / x)
 
 
 def _expn_slope(out: Any, n: Any, x: Any) -> Any:
@@ -62,9 +63,9 @@ def _expn_slope(out: Any, n: Any, x: Any) -> Any:
 
 
 expn: Primitive = _of_order("expn", "n", _expn_slope)
-exp10 = _of_x("exp10", lambda out, x: out * math.log(10.0))
-cosm1 = _of_x("cosm1", lambda out, x: -sin(x))
-entr = _of_x("entr", lambda out, x: -log(x) - 1.0)
+exp10 = of_x("exp10", lambda out, x: out * math.log(10.0))
+cosm1 = of_x("cosm1", lambda out, x: -sin(x))
+entr = of_x("entr", lambda out, x: -log(x) - 1.0)
 sine_integral = elementwise(
     "sine_integral", "x", "rt.special.sici(x)[0]", [lambda t, out, x: t * conj(sinc(x / math.pi))]
 )
@@ -74,21 +75,21 @@ cosine_integral = elementwise("cosine_integral", "x", "rt.special.sici(x)[1]", [
 def exprel_slope(x: Any) -> Any:
     """The derivative of (exp(x) - 1) / x."""
     far = lambda x: (exp(x) - expm1(x) / x) / x
-    return _series(x, (1 / 2, 1 / 3, 1 / 8, 1 / 30, 1 / 144), far)
+    return series(x, (1 / 2, 1 / 3, 1 / 8, 1 / 30, 1 / 144), far)
 
 
-exprel = _of_x("exprel", lambda out, x: exprel_slope(x))
-spence = _of_x("spence", lambda out, x: _series(x - 1.0, (-1.0, 1 / 2, -1 / 3, 1 / 4, -1 / 5), lambda u: -log1p(u) / u))
+exprel = of_x("exprel", lambda out, x: exprel_slope(x))
+spence = of_x("spence", lambda out, x: series(x - 1.0, (-1.0, 1 / 2, -1 / 3, 1 / 4, -1 / 5), lambda u: -log1p(u) / u))
 
 # --------------------------------------------------------------------------------------------------- elliptic integrals
 
 _K_SLOPE: Final = tuple(0.5 * math.pi * c for c in (1 / 4, 9 / 32, 75 / 256, 1225 / 4096, 19845 / 65536))
 _E_SLOPE: Final = tuple(0.5 * math.pi * c for c in (-1 / 4, -3 / 32, -15 / 256, -175 / 4096, -2205 / 65536))
-ellipk: Primitive = _of_x(
+ellipk: Primitive = of_x(
     "ellipk",
-    lambda out, m: _series(m, _K_SLOPE, lambda m: (ellipe(m) / (1.0 - m) - ellipk(m)) / (2.0 * m)),
+    lambda out, m: series(m, _K_SLOPE, lambda m: (ellipe(m) / (1.0 - m) - ellipk(m)) / (2.0 * m)),
 )
-ellipe: Primitive = _of_x("ellipe", lambda out, m: _series(m, _E_SLOPE, lambda m: (ellipe(m) - ellipk(m)) / (2.0 * m)))
+ellipe: Primitive = of_x("ellipe", lambda out, m: series(m, _E_SLOPE, lambda m: (ellipe(m) - ellipk(m)) / (2.0 * m)))
 
 # ---------------------------------------------------------------------------------------------------- Bessel functions
 
@@ -103,22 +104,22 @@ ive: Primitive = _of_order(
     "ive", "v", lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out, real=True
 )
 kve: Primitive = _of_order("kve", "v", lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
-j0: Primitive = _of_x("j0", lambda out, x: -j1(x))
-j1: Primitive = _of_x("j1", lambda out, x: 0.5 * (j0(x) - jv(2, x)))
-y0: Primitive = _of_x("y0", lambda out, x: -y1(x))
-y1: Primitive = _of_x("y1", lambda out, x: 0.5 * (y0(x) - yv(2, x)))
-i1: Primitive = _of_x("i1", lambda out, x: 0.5 * (i0(x) + iv(2, x)))
-k0: Primitive = _of_x("k0", lambda out, x: -k1(x))
-k1: Primitive = _of_x("k1", lambda out, x: -0.5 * (k0(x) + kv(2, x)))
-i0e: Primitive = _of_x("i0e", lambda out, x: i1e(x) - sign(x) * out)
-i1e: Primitive = _of_x("i1e", lambda out, x: 0.5 * (i0e(x) + ive(2, x)) - sign(x) * out)
-k0e: Primitive = _of_x("k0e", lambda out, x: out - k1e(x))
-k1e: Primitive = _of_x("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2, x)))
+j0: Primitive = of_x("j0", lambda out, x: -j1(x))
+j1: Primitive = of_x("j1", lambda out, x: 0.5 * (j0(x) - jv(2, x)))
+y0: Primitive = of_x("y0", lambda out, x: -y1(x))
+y1: Primitive = of_x("y1", lambda out, x: 0.5 * (y0(x) - yv(2, x)))
+i1: Primitive = of_x("i1", lambda out, x: 0.5 * (i0(x) + iv(2, x)))
+k0: Primitive = of_x("k0", lambda out, x: -k1(x))
+k1: Primitive = of_x("k1", lambda out, x: -0.5 * (k0(x) + kv(2, x)))
+i0e: Primitive = of_x("i0e", lambda out, x: i1e(x) - sign(x) * out)
+i1e: Primitive = of_x("i1e", lambda out, x: 0.5 * (i0e(x) + ive(2, x)) - sign(x) * out)
+k0e: Primitive = of_x("k0e", lambda out, x: out - k1e(x))
+k1e: Primitive = of_x("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2, x)))
 
 # ------------------------------------------------------------------------------------ the gamma function and its family
 
-gamma = _of_x("gamma", lambda out, x: out * digamma(x))
-loggamma = _of_x("loggamma", lambda out, x: digamma(x))
+gamma = of_x("gamma", lambda out, x: out * digamma(x))
+loggamma = of_x("loggamma", lambda out, x: digamma(x))
 gammasgn = nondiff("gammasgn", "x", "rt.special.gammasgn(x)")
 beta = elementwise(
     "beta", "a b", "rt.special.beta(a, b)",

@@ -25,6 +25,11 @@ def between_01_of_two() -> list[Sample]:
     return [sample(1.5, 0.7, real(3, low=0.1, high=0.9)), sample(*two_and_01()), sample(positive(), 2.0, array(0.3))]
 
 
+def of_modulus() -> list[Sample]:
+    """An angle and a constant modulus."""
+    return [sample(positive(3), 0.4), sample(positive(2, 1), real(3, low=0.1, high=0.8)), sample(positive(), 0.0)]
+
+
 def of_probability() -> list[Sample]:
     """A positive parameter and a probability, either of them a number, or all broadcast."""
     p = between(0.1, 0.9)
@@ -71,6 +76,17 @@ SCIPY = {
     "hyp0f1": of_order(0.7, 2.0),
     "hyp1f1": [sample(1.5, 2.5, real(3)), sample(positive(3), 2.0, real(3))],
     "hyp2f1": [sample(1.5, 0.5, 2.5, real(3, low=-0.5, high=0.5))],
+    **{name: unary(positive) for name in ("erfi", "fresnel_sine", "fresnel_cosine", "airy_ai", "airy_ai_slope")},
+    **{name: unary(positive) for name in ("airy_bi", "airy_bi_slope", "sindg", "cosdg", "tandg")},
+    "wofz": unary(cplx),
+    "ellipkm1": unary(between(0.2, 0.8)),
+    **{name: of_modulus() for name in ("ellipkinc", "ellipeinc")},
+    "boxcox1p": binary(positive, real, sample(positive(3), np.zeros(3)), sample(positive(3), 0.5)),
+    **{name: binary(positive, positive, sample(positive(3), np.zeros(3))) for name in ("inv_boxcox", "inv_boxcox1p")},
+    "powm1": binary(positive, real),
+    "pseudo_huber": binary(positive, real),
+    "hyperu": [sample(1.5, 0.5, positive(3)), sample(positive(3), 2.0, positive(3))],
+    "eval_jacobi": [sample(n, 1.5, 0.5, real(3, low=-0.9, high=0.9)) for n in (0, 1, 4)],
     "lambertw": [sample(positive(3), 0, 1e-8), sample(cplx(3), 0, 1e-8), sample(cplx(3), 1, 1e-8)],
 }
 

@@ -52,6 +52,17 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], np.ndarray[Any, Any]]] = {
     "stdtr": (lambda sp, x: sp.stdtr(x * 3, 0.4) + sp.stdtrit(2.5, x), V),
     "owens_t": (lambda sp, x: sp.owens_t(x, 0.4 * x), V),
     "ndtri_exp": (lambda sp, x: sp.ndtri_exp(-x), V),
+    "boxcox1p": (lambda sp, x: sp.boxcox1p(x, x - 0.5) + sp.inv_boxcox(x, 0.5 * x) + sp.inv_boxcox1p(x, x), V),
+    "powm1": (lambda sp, x: sp.powm1(x, x) + sp.pseudo_huber(x, 2 * x), V),
+    "erfi": (lambda sp, x: sp.erfi(x) + sp.ellipkm1(x) + sp.ellipkinc(x, 0.4) + sp.ellipeinc(x, 0.4), V),
+    "fresnel": (lambda sp, x: sp.fresnel(x)[0] * sp.fresnel(x)[1], V),
+    "airy": (lambda sp, x: np.stack(sp.airy(x)), V),
+    "degrees": (lambda sp, x: sp.sindg(40 * x) + sp.cosdg(40 * x) + sp.tandg(40 * x), V),
+    "hyperu": (lambda sp, x: sp.hyperu(1.5, 0.5, x) + sp.eval_jacobi(3, 0.5, 1.5, x), V),
+    "chdtr": (lambda sp, x: sp.chdtr(2 * x, x) + sp.chdtrc(x, 1.0) + sp.gdtr(x, 2.0, x) + sp.gdtrc(1.0, x, x), V),
+    "pdtr": (lambda sp, x: sp.pdtr(2, x) + 2 * sp.pdtrc(1.0, x), V),
+    "fdtr": (lambda sp, x: sp.fdtr(x, 2.0, x) + 2 * sp.fdtrc(2.0, x, 0.4), V),
+    "wofz": (lambda sp, x: np.real(sp.wofz(x * (1 + 0.5j))) + np.imag(sp.wofz(x)), V),
     "expit": (lambda sp, x: sp.expit(x), V),
 }
 
