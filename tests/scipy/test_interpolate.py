@@ -90,7 +90,13 @@ def test_knots_under_differentiation_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["CubicSpline(X, y).roots()", "CubicSpline(X, y).solve(0.1)", "UnivariateSpline(X, y)(0.3)"]
+    "call",
+    [
+        "CubicSpline(X, y).roots()",
+        "CubicSpline(X, y).solve(0.1)",
+        "UnivariateSpline(X, y)(0.3)",
+        "PPoly(y[None, 1:], X).extend(y, X)",
+    ],
 )
 def test_what_would_lose_the_gradient_is_refused(call: str) -> None:
     with pytest.raises(GradientLostError):

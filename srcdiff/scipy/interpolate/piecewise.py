@@ -6,6 +6,8 @@ data come from the matrix that SciPy makes of the unit vectors.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from math import factorial
 from typing import Any
 
@@ -49,16 +51,31 @@ class _Traced:
     x: Any
     axis: int
     extrapolate: Any
-    _c: Any
+    _held: Any = None
+
+    def __init_subclass__(cls) -> None:
+        """Methods of SciPy's that are not replaced here refuse coefficients under differentiation."""
+        for name in dir(cls):
+            method = inspect.getattr_static(cls, name)
+            if name[0] != "_" and inspect.isfunction(method) and method.__module__.startswith("scipy."):
+                setattr(cls, name, _of_constants(method))
 
     @property
     def c(self) -> Any:
-        """The coefficients. What of SciPy's reads them and makes an array of them is refused, as everywhere."""
-        return self._c
+        """The coefficients: a Tensor where the data are one."""
+        if self._held is not None:
+            return self._held
+        return super().c if _theirs(type(self)) is not None else self.__dict__["c"]  # type: ignore[misc]
 
     @c.setter
     def c(self, value: Any) -> None:
-        self._c = value if isinstance(value, TensorBase) else np.asarray(value)
+        descriptor = _theirs(type(self))
+        if isinstance(value, TensorBase):
+            self._held = value
+        elif descriptor is not None:
+            descriptor.__set__(self, value)
+        else:
+            self.__dict__["c"] = value
 
     def _pieces(self) -> tuple[Any, Any, int, int]:
         """Coefficients and breakpoints, and the first and the last piece that is not empty."""
@@ -119,11 +136,19 @@ class _Traced:
         whole = PPoly(arrayed(self.c), self.x, extrapolate, self.axis)._integrated()
         return whole(b) - whole(a)
 
-    def roots(self, *args: Any, **options: Any) -> Any:
-        number(self.c, "c of roots")
-        return super().roots(*args, **options)  # type: ignore[misc]
 
-    solve = roots
+def _theirs(cls: Any) -> Any:
+    """What holds the coefficients in SciPy's class: a property or slot, None if the instance does."""
+    return getattr(super(_Traced, cls), "c", None)
+
+
+def _of_constants(method: Any) -> Any:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        number([self.c, *args, *options.values()], f"c of {method.__name__}")
+        return method(self, *args, **options)
+
+    return call
 
 
 class PPoly(_Traced, interpolate.PPoly):  # type: ignore[misc]

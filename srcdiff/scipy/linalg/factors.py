@@ -37,11 +37,15 @@ def cholesky(a: Any, lower: Any = False) -> Any:
     return made if lower else adjoint(made)
 
 
+#: before version 1.18, SciPy left what was given in the triangle that has no meaning
+_OTHER_TRIANGLE_STAYS = bool(linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0])
+
+
 @mirrors(linalg.cho_factor)
 def cho_factor(a: Any, lower: Any = False) -> Any:
     a = square(a)
-    # as in SciPy, the other triangle stays what it was
-    return cholesky(a, lower=lower) + triangle(a, not lower, 1), bool(lower)
+    made = cholesky(a, lower=lower)
+    return made + triangle(a, not lower, 1) if _OTHER_TRIANGLE_STAYS else made, bool(lower)
 
 
 def _solve_with_factor(factor: Any, lower: Any, b: Any) -> Any:
