@@ -48,8 +48,6 @@ class Executable:
     saved_bytes: int
     #: every leaf of the graph is wanted
     closed: bool
-    #: whether division, log and the like may warn where the user's forward did not
-    quiet: bool
     #: compiled with `exact`: it gives the bits that the walk gives
     exact: bool
 
@@ -81,7 +79,7 @@ def compile_backward(
     match = make_matcher(nodes, roots, wanted, slots, leaves, needed, values)
     return Executable(
         match, runner(rolled, source, options), source, lowered.program, backward, targets, shared_outputs(backward),
-        sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), is_closed(nodes, wanted), may_warn(backward),
+        sum(node.aval.nbytes for node in backward.inputs[len(roots) :]), is_closed(nodes, wanted),
         options.exact,
     )  # fmt: skip
 
@@ -269,11 +267,3 @@ def shared_outputs(program: Program) -> tuple[bool, ...]:
 def is_closed(nodes: Sequence[GradNode], wanted: Sequence[Edge] | None) -> bool:
     known = {id(edge_node(edge)) for edge in wanted or () if edge is not None}
     return all(node.site.prim is not None or id(node) in known for node in nodes)
-
-
-def may_warn(program: Program) -> bool:
-    """Whether an operation may divide by zero or leave its domain; a division by a number in the code does not."""
-    return any(
-        node.prim is not None and node.prim.singular and not (node.prim.name == "div" and node.operands[1].literal)
-        for node in program.nodes()
-    )

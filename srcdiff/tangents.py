@@ -13,7 +13,6 @@ from srcdiff.compiler import (
     header,
     is_closed,
     lower_graph,
-    may_warn,
     moved,
     renumber,
     runner,
@@ -69,7 +68,6 @@ class Tangents:
     saved_bytes: int
     #: every leaf of the graph is wanted
     closed: bool
-    quiet: bool
     exact: bool
 
 
@@ -126,5 +124,5 @@ def compile_tangents(
     return Tangents(
         match, runner(rolled, source, options), source, linear, alive, shared_outputs(linear.program),
         sum(node.aval.nbytes for node in linear.program.inputs[count:]), is_closed(nodes, wanted),
-        may_warn(linear.program), options.exact,
+        options.exact,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from srcdiff.compiler import Executable, compile_backward
 from srcdiff.config import config
 from srcdiff.errors import CompileError
 from srcdiff.origin import where
+from srcdiff.replay.strict import silently
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect, collect_inner, edge_node, leading_to
 from srcdiff.tape.modes import modes
@@ -128,11 +129,8 @@ def leaf_gradients(
 
 
 def execute(executable: Executable, cts: Sequence[Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run generated code; it does not warn where the user's forward did not."""
-    if executable.quiet:
-        with np.errstate(all="ignore"):
-            return executable.run(*cts, *values)
-    return executable.run(*cts, *values)
+    """Run generated code; it does not warn, as the walk does not."""
+    return silently(executable.run, *cts, *values)  # type: ignore[no-any-return]
 
 
 def find(

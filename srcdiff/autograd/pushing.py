@@ -23,6 +23,7 @@ from srcdiff.config import config
 from srcdiff.core.builder import interpret
 from srcdiff.core.program import Node, Program
 from srcdiff.errors import CompileError, DTypeError
+from srcdiff.replay.strict import silently
 from srcdiff.tangents import Linear, Tangents, compile_tangents, edge_key, entering, linear_program, shortened
 from srcdiff.tape import record
 from srcdiff.tape.lower import Slot, collect_inner, edge_node, leading_to
@@ -211,13 +212,8 @@ class Pushforward:
             self._counts.hit(known)
 
     def _run(self, found: Tangents, tangents: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """Run generated code; it does not warn where the user's function did not."""
-        seeds = _seeds(found.linear, tangents)
-        if found.quiet:
-            with np.errstate(all="ignore"):
-                made = found.run(*seeds, *values)
-        else:
-            made = found.run(*seeds, *values)
+        """Run generated code; it does not warn."""
+        made = silently(found.run, *_seeds(found.linear, tangents), *values)
         copied = [_owned(value) if shared else value for value, shared in zip(made, found.shared, strict=True)]
         return self._spread(found.linear, copied)
 

@@ -359,3 +359,22 @@ def test_gradients_belong_to_their_leaves() -> None:
         z = leaf(3, 1)
         z.reshape(3).backward(seed)
         assert not np.shares_memory(z.grad.numpy(), seed.numpy())
+
+
+@pytest.mark.parametrize("errors", ["warn", "raise"])
+def test_no_backward_pass_warns_whichever_way_it_runs(errors: Any) -> None:
+    """inf * 0 in a product, which is walked, compiled and matched."""
+
+    def loss(x: Any, y: Any) -> Any:
+        return (x * y * 0.0).sum()
+
+    for _ in range(4):
+        x = sd.tensor(np.array([1.0, 2.0]), requires_grad=True)
+        y = sd.tensor(np.array([np.inf, 1.0]))
+        with np.errstate(all="ignore"):
+            out = loss(x, y)
+        with np.errstate(all=errors):
+            before = np.geterr()
+            out.backward()
+            assert np.geterr() == before
+        np.testing.assert_array_equal(x.grad.numpy(), [np.nan, 0.0])
