@@ -10,6 +10,7 @@ from scipy import linalg as _original
 from srcdiff.scipy.linalg.factors import *  # noqa: F403
 from srcdiff.scipy.linalg.functions import *  # noqa: F403
 from srcdiff.scipy.linalg.matrices import *  # noqa: F403
+from srcdiff.scipy.linalg.riccati import *  # noqa: F403
 from srcdiff.scipy.linalg.solving import *  # noqa: F403
 from srcdiff.scipy.support import rest_of
 

@@ -22,9 +22,9 @@ from srcdiff.scipy.support import mirrors, number, unsupported
 
 __all__ = [
     "coshm", "cosm", "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded", "eigvalsh",
-    "eigvalsh_tridiagonal", "expm", "expm_frechet", "fractional_matrix_power", "logm", "schur", "sinhm", "sinm",
-    "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "sqrtm", "tanhm",
-    "tanm",
+    "eigvalsh_tridiagonal", "expm", "expm_frechet", "fractional_matrix_power", "logm", "schur", "signm", "sinhm",
+    "sinm", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "sqrtm",
+    "tanhm", "tanm",
 ]  # fmt: skip
 
 # --------------------------------------------------------------------------------------------------------- eigenvalues
@@ -243,6 +243,12 @@ def sinhm(A: Any) -> Any:
 @mirrors(linalg.tanhm)
 def tanhm(A: Any) -> Any:
     return ops.solve(coshm(A), sinhm(A))
+
+
+@mirrors(linalg.signm)
+def signm(A: Any) -> Any:
+    a = square(A)
+    return ops.solve(sqrtm(np.matmul(a, a)), a)
 
 
 # --------------------------------------------------------------------------------------------------- matrix equations

@@ -14,7 +14,7 @@ from srcdiff.api.transforms import jacobian
 from srcdiff.functions.dispatch import plain
 from srcdiff.functions.shaping import arrayed
 from srcdiff.scipy.callbacks import Watched, as_tuple
-from srcdiff.scipy.optimize.implicit import flat, stationary
+from srcdiff.scipy.implicit import flat, stationary
 from srcdiff.scipy.optimize.roots import both, first_of, given
 from srcdiff.scipy.support import constant, mirrors, needs_gradient, number, unsupported
 

@@ -12,7 +12,7 @@ from scipy import optimize
 
 from srcdiff.functions.dispatch import plain
 from srcdiff.scipy.callbacks import Watched, as_tuple
-from srcdiff.scipy.optimize.implicit import flat, implicit
+from srcdiff.scipy.implicit import flat, implicit
 from srcdiff.scipy.support import constant
 
 __all__ = [
