@@ -139,7 +139,7 @@ def test_betainc_slope_is_that_of_a_power_where_b_is_1() -> None:
 def test_slopes_of_large_arrays_are_those_of_their_parts() -> None:
     a = np.linspace(0.1, 9.0, 5000)
     whole = rt.gammainc_slope(a, 2.0, 1)
-    some = [0, 2047, 2048, 4999]
+    some = [0, 255, 256, 4999]
     np.testing.assert_allclose(whole[some], rt.gammainc_slope(a[some], 2.0, 1), rtol=1e-13)
 
 
