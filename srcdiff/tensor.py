@@ -26,6 +26,7 @@ from srcdiff.inplace import InPlace, set_shape
 from srcdiff.interchange import Interchange
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.printing import format_tensor
+from srcdiff.replay.number import Number
 from srcdiff.size import Size
 from srcdiff.subscript import subscript
 from srcdiff.tape import record
@@ -96,6 +97,8 @@ class Tensor(Conversions, Interchange, InPlace, GradientMethods, TorchMethods, A
     # ------------------------------------------------------------------------------------------------ NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if modes.recorder is not None and any(type(each) is Number for each in inputs):
+            return NotImplemented  # it asks again, with floats
         prim = UFUNCS.get(ufunc)
         if prim is not None and method == "__call__" and not kwargs:
             try:

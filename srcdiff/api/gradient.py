@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from srcdiff.api.inspect import ALWAYS_TRACED, CacheInfo, executable_of, explana
 from srcdiff.api.player import Entry, Player, style_of
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
-from srcdiff.api.watching import make_entry, prove, watch
+from srcdiff.api.watching import Watched, make_entry, prove, watch
 from srcdiff.autograd.cache import STATS, Counts, forget
 from srcdiff.autograd.engine import trace_gradients
 from srcdiff.config import Options, config
@@ -314,7 +315,7 @@ class Grad(Transformed):
             player.failed(signature, str(reason), True)
             return
         try:
-            watched = watch(self._function, args, kwargs, signature[2], self._name, findings)
+            watched = self._watched(signature, args, kwargs, findings)
             label = name if name.isidentifier() else "function"
             entry = make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
             played = entry.play(args, kwargs)
@@ -334,6 +335,13 @@ class Grad(Transformed):
         if missed is not None:
             STATS.miss(entry, missed)
             self._counts.miss(entry, missed)
+
+    def _watched(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Watched:
+        """The call, watched; if calls like it have been recorded, with its numbers as inputs where that is possible."""
+        if not findings.asks and any(entry.signature == signature for entry in self._player.entries):
+            with suppress(RefusedError):
+                return watch(self._function, args, kwargs, signature[2], self._name, findings, numbers=True)
+        return watch(self._function, args, kwargs, signature[2], self._name, findings)
 
     @property
     def _what(self) -> str:

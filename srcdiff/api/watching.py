@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -25,6 +26,7 @@ from srcdiff.replay.clone import cloned
 from srcdiff.replay.entry import Result, begin, finish
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import unchanged, write_guard
+from srcdiff.replay.number import Number
 from srcdiff.replay.purity import examine
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.replay.rolled import fuse_loops, shared_results
@@ -43,7 +45,7 @@ class Watched:
     run: Trace
     recorder: Recorder
     findings: Findings
-    data: set[tuple[Any, ...]]
+    data: dict[tuple[Any, ...], bool]
     #: what was in the arrays read from outside, by id
     copies: dict[int, Any]
 
@@ -55,15 +57,17 @@ def watch(
     chosen: Sequence[Any],
     names: Any,
     findings: Findings,
+    numbers: bool = False,
 ) -> Watched:
     """Run a call with a recorder watching; nothing of it is seen outside: arguments are read-only, and arrays read from
-    outside are restored. The function has been proved pure, with `findings`, or its user vouches for it. Raises
-    RefusedError if it does what cannot be replayed.
+    outside are restored. The function has been proved pure, with `findings`, or its user vouches for it. `numbers`:
+    floats that are not differentiated are inputs, not constants. Raises RefusedError if it does what cannot be
+    replayed.
     """
     recorder = Recorder()
     start = next_seq()
     arguments: dict[Any, Argument] = {}
-    data: set[tuple[Any, ...]] = set()
+    data: dict[tuple[Any, ...], bool] = {}
     new_args, new_kwargs = list(args), dict(kwargs)
     for key, value in (*enumerate(args), *kwargs.items()):
         into: Any = new_args if isinstance(key, int) else new_kwargs
@@ -71,7 +75,7 @@ def watch(
             arguments[key] = _differentiated(recorder, value, key, names, data)
             into[key] = arguments[key].rebuild(arguments[key].tensors)
         else:
-            into[key] = _data(recorder, value, f"{names(key)}")
+            into[key] = _data(recorder, value, f"{names(key)}", data if numbers else None, (key,))
     ordered = [arguments[key] for key in chosen]
     edges: list[Edge] = [tensor._edge for argument in ordered for tensor in argument.tensors]
     copies = {id(array): array.copy() for array in findings.arrays}
@@ -138,7 +142,9 @@ def prove_step(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Fi
     return findings
 
 
-def _differentiated(recorder: Recorder, value: Any, key: Any, names: Any, data: set[tuple[Any, ...]]) -> Argument:
+def _differentiated(
+    recorder: Recorder, value: Any, key: Any, names: Any, data: dict[tuple[Any, ...], bool]
+) -> Argument:
     leaves, rebuild = flatten(value)
     tensors = []
     for j, (leaf, path) in enumerate(zip(leaves, _paths(value, (key,)), strict=True)):
@@ -146,7 +152,7 @@ def _differentiated(recorder: Recorder, value: Any, key: Any, names: Any, data: 
         if type(tensor._edge) is not InputNode:
             raise RefusedError("an argument is a Tensor")
         if type(leaf) in (float, complex):
-            data.add(path)
+            data[path] = True
         recorder.input(tensor, name_leaf(names, key, value, j))
         tensors.append(tensor)
     return Argument(leaves, rebuild, tensors)
@@ -171,17 +177,24 @@ def _paths(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return [path]
 
 
-def _data(recorder: Recorder, value: Any, name: str) -> Any:
-    """An argument that is not differentiated, its arrays as watched Tensors."""
+def _data(
+    recorder: Recorder, value: Any, name: str, numbers: dict[tuple[Any, ...], bool] | None, path: tuple[Any, ...]
+) -> Any:
+    """An argument that is not differentiated, its arrays as watched Tensors; floats as inputs, whose paths go into
+    `numbers`, unless that is None.
+    """
     kind = type(value)
     if kind is np.ndarray or kind in SCALAR_TYPES:
         tensor = record.plain(_protected(value), traced=True)
         recorder.input(tensor, name)
         return tensor
+    if kind is float and numbers is not None and math.isfinite(value):
+        numbers[path] = False
+        return Number(value, f"{{{sum(not data for data in numbers.values()) - 1}}}", recorder)
     if kind in (list, tuple):
-        return kind(_data(recorder, part, f"{name}_{k}") for k, part in enumerate(value))
+        return kind(_data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in enumerate(value))
     if kind is dict:
-        return {k: _data(recorder, part, f"{name}_{k}") for k, part in value.items()}
+        return {k: _data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in value.items()}
     return value
 
 
@@ -220,9 +233,11 @@ def make_entry(
     tensors = [tensor for argument in run.arguments for tensor in argument.tensors]
     writer = begin(name)
     given = write_guard(writer, args, kwargs, label, watched.data, watched.findings.reads, watched.copies)
+    writer.require(*(text.format(*writer.numbers) for text in recorder.conditions))
+    given += [_unwrapped(text.format(*writer.numbers)) for text in recorder.expressions]
     given += [writer.bind(array, "constant") for _, array in recorder.constants]
     constants = [constant for constant, _ in recorder.constants]
-    inputs = (*recorder.inputs, *constants)
+    inputs = (*recorder.inputs, *recorder.expressions.values(), *constants)
     branches = [condition for condition, _ in recorder.branches]
     branches += recorder.unused([node, *branches])
     options = config.options
@@ -233,7 +248,7 @@ def make_entry(
         raise RefusedError(str(error)) from None
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
-    shown = tuple((n.name or "x", n.aval) for n in recorder.inputs)
+    shown = tuple((n.name or "x", n.aval) for n in (*recorder.inputs, *recorder.expressions.values()))
     header = Header(name, place, (), shown, (), written_out(program))
     source = emit_loops(program, header, quick=True, exact=options.exact)
     if options.backend == "interpret":
@@ -249,6 +264,11 @@ def make_entry(
         writer, function, given, results, outcomes, len(program.outputs), lambda parts: structured(run.rebuild(parts))
     )
     return Entry(signature, enter, outcomes, program, source, text, style_of(options))
+
+
+def _unwrapped(text: str) -> str:
+    """An expression without parentheses around it."""
+    return text[1:-1] if text[:1] == "(" and text.find(")") == len(text) - 1 else text
 
 
 def _value(run: Trace, recorder: Recorder, shared: bool) -> Result:

@@ -64,6 +64,8 @@ class Writer:
         self._bound: dict[int, str] = {}
         #: the variables of Tensors among the arguments
         self.tensors: list[str] = []
+        #: the variables of numbers among the arguments that are no constants
+        self.numbers: list[str] = []
         self._namer = Namer()
         for name in ("args", "kwargs"):
             self.fresh(name)
@@ -103,13 +105,14 @@ def write_guard(
     args: Sequence[Any],
     kwargs: dict[str, Any],
     label: Callable[[Any], str],
-    data: set[tuple[Any, ...]],
+    data: dict[tuple[Any, ...], bool],
     reads: Sequence[Read],
     copies: dict[int, Any],
 ) -> list[str]:
     """Write a guard for calls like this one: it returns False for others. The result are the expressions of the values
     to replay with. `label` gives the names of arguments. `data` has the paths of the Python numbers that are data, not
-    constants; `copies` what was in the arrays read from outside before the call, by their ids.
+    constants, and whether they are differentiated; `copies` what was in the arrays read from outside before the call,
+    by their ids.
 
     Raises RefusedError for arguments that cannot be guarded.
     """
@@ -134,7 +137,7 @@ def write_guard(
 
 
 def _argument(
-    w: Writer, name: str, value: Any, path: tuple[Any, ...], data: set[tuple[Any, ...]], arrays: list[str]
+    w: Writer, name: str, value: Any, path: tuple[Any, ...], data: dict[tuple[Any, ...], bool], arrays: list[str]
 ) -> None:
     """Look at the argument, or part of one, that is in the variable `name`."""
     kind = type(value)
@@ -154,6 +157,9 @@ def _argument(
     elif kind in SCALAR_TYPES:
         w.require(f"type({name}) is {w.bind(kind, kind.__name__ + '_type')}")
         arrays.append(name)
+    elif kind is float and path in data and not data[path]:
+        w.require(f"type({name}) is float")
+        w.numbers.append(name)
     elif kind in (float, complex) and path in data:
         w.require(f"type({name}) is {kind.__name__}")
         convert = np.float64 if kind is float else np.complex128

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from srcdiff.aval import SCALARS, aval, aval_of
+from srcdiff.aval import SCALARS, aval, aval_of, weak_aval
 from srcdiff.core.builder import Builder, item
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Source
@@ -51,6 +51,11 @@ class Recorder:
         self._by_value: dict[int, tuple[Any, Node]] = {}
         #: what tensors were just before the write that is going on
         self._before: dict[int, tuple[Any, Node | None]] = {}
+        #: id of a float that was computed of numbers among the arguments -> it, and the expression of it
+        self.numbers: dict[int, tuple[float, str]] = {}
+        #: such expressions, which are inputs; conditions on such numbers
+        self.expressions: dict[str, Node] = {}
+        self.conditions: list[str] = []
         #: random numbers: the input, and what draws it
         self.draws: list[tuple[Node, Callable[[], Any]]] = []
 
@@ -61,6 +66,13 @@ class Recorder:
         self._mark(tensor, node)
         self.inputs.append(node)
         self.arguments.append(tensor)
+        return node
+
+    def _number(self, value: float, text: str) -> Node:
+        """The input that has the value of an expression of numbers."""
+        node = self.expressions.get(text)
+        if node is None:
+            node = self.expressions[text] = self.builder.input(weak_aval(value), "number", Source("number"))
         return node
 
     def fail(self, reason: str) -> None:
@@ -135,7 +147,8 @@ class Recorder:
                 self._refuse("it uses a Tensor that did not come from its arguments")
             return node
         if type(operand) in SCALARS or isinstance(operand, np.generic):
-            return self.builder.literal(operand)
+            known = self.numbers.get(id(operand))
+            return self._number(*known) if known is not None and known[0] is operand else self.builder.literal(operand)
         return self.constant(operand)
 
     def _node_of(self, tensor: Any, writing: bool) -> Node | None:

@@ -68,7 +68,7 @@ def write_entry(
         w.require(f"{w.bind(default_dtype, 'default_dtype')}() == {w.bind(default_dtype(), 'dtype')}")
     for tensor, called in outside.findings.tensors.values():
         w.bind(tensor, called)
-    given = write_guard(w, args, kwargs, outside.label, set(), outside.findings.reads, outside.copies)
+    given = write_guard(w, args, kwargs, outside.label, {}, outside.findings.reads, outside.copies)
     _distinct(w, recorder, given)
     given += _reads(w, recorder)
     given += [w.bind(array, "constant") for _, array in recorder.constants]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import sys
 import threading
 import warnings
@@ -818,3 +819,51 @@ def test_instances_from_outside_are_read_again_on_every_call() -> None:
     model.value = lambda x: np.sum(x) * 7  # type: ignore[method-assign]
     check()
     assert gradient.cache_info().replayed >= 5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_change_become_inputs(dtype: Any) -> None:
+    """A rate and a step count: one program for all values, computed as Python computes."""
+
+    def function(w: Any, rate: float, options: dict[str, float]) -> Any:
+        scale = rate / (1 - 0.9 ** options["step"]) - 2.0 * -rate
+        if rate > 0.5:
+            scale = scale + 1
+        return np.sum(np.tanh(w) * scale) + np.sum(np.sqrt(np.maximum(w, rate)))
+
+    gradient, w = sd.value_and_grad(function), np.linspace(-1, 1, 5).astype(dtype)
+    for k in range(40):
+        args = (w, 1.0 / (k % 7 + 1), {"step": float(k + 1)})
+        value, slope = gradient(*args)
+        with sd.config(replay="never"):
+            expected, other = sd.value_and_grad(function)(*args)
+        assert type(value) is type(expected) and slope.dtype == dtype
+        np.testing.assert_allclose(value, expected, rtol=20 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(slope, other, rtol=20 * np.finfo(dtype).eps)
+    info = gradient.cache_info()
+    assert info.replayed > 25 and len(gradient._player.entries) <= 4, info
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda w, rate: np.sum(w) * np.sqrt(rate),
+        lambda w, rate: np.sum(w) * math.exp(rate),
+        lambda w, rate: np.sum(w) * len(f"{rate}"),
+        lambda w, rate: np.sum(w) * {1.0: 2}.get(rate, 3),
+        lambda w, rate: np.sum(w * np.array([rate, 1.0, 2.0])),
+        lambda w, rate: np.sum(w) * round(rate, 1),
+        lambda w, rate: np.sum(w * rate) if rate else np.sum(w),
+        lambda w, rate: np.sum(w) ** rate,
+        lambda w, rate: np.sum(w) * max(rate, 0.3) * (rate // 0.25),
+    ],
+)
+def test_whatever_is_done_with_a_number_that_changes(use: Any) -> None:
+    gradient, w = sd.value_and_grad(use), np.array([0.5, 1.0, 1.5])
+    for k in range(24):
+        rate = 1.0 / (k % 6 + 1)
+        value, slope = gradient(w, rate)
+        with sd.config(replay="never"):
+            expected, other = sd.value_and_grad(use)(w, rate)
+        np.testing.assert_allclose(value, expected, rtol=1e-14)
+        np.testing.assert_allclose(slope, other, rtol=1e-14)
