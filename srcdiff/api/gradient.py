@@ -191,6 +191,76 @@ class Transformed:
         return (placed, named) if by_name else placed
 
 
+class Replayed(Transformed):
+    """A function made of another whose calls may be replayed."""
+
+    def _proved(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any]) -> Findings:
+        """What the function reads from outside; raises RefusedError if it is not proved pure."""
+        return prove(self._function, args, kwargs, chosen)
+
+    def _traced_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What a traced call gives, without compiling."""
+        raise NotImplementedError
+
+    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry:
+        """An entry for calls like this one."""
+        raise NotImplementedError
+
+    def _checked(
+        self, entry: Entry, result: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
+    ) -> tuple[Any, ...]:
+        """The result of a replay; of tracing as well if it is time to compare them."""
+        entry.plays += 1
+        asked = options.check_replay and entry.plays % options.check_replay == 0
+        if not entry.checks and not asked:
+            STATS.replayed += 1
+            self._counts.replayed += 1
+            return result
+        if entry.checks:
+            entry.checks -= 1
+            self._player.arrange(self._player.entries)
+        traced = self._traced_again(args, kwargs)
+        if not agrees(result, traced[:2]):
+            name = getattr(self._function, "__name__", "function")
+            self._player.disagreed(
+                f"a replay of {name} gave another result than tracing it; please report this as a bug"
+            )
+            if asked:
+                raise ReplayError(self._player.refused)
+        return traced
+
+    def _record(
+        self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traced: tuple[Any, Any], options: Options
+    ) -> None:
+        """Run a call that was traced once more, watched, and make it an entry if it can be replayed."""
+        player = self._player
+        try:
+            vouched = options.replay == "always"
+            findings = Findings() if vouched else self._proved(args, kwargs, signature[2])
+        except RefusedError as reason:
+            player.failed(signature, str(reason), True)
+            return
+        try:
+            entry = self._entry(signature, args, kwargs, findings)
+            played = entry.play(args, kwargs)
+        except FloatingPointError:
+            player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)
+            return
+        except (RefusedError, CompileError) as reason:
+            player.failed(signature, str(reason), False)
+            return
+        except Exception as error:  # the call itself went well
+            player.failed(signature, f"recording it raised {type(error).__name__}: {error}", False)
+            return
+        if not played or not agrees(played, traced):
+            player.failed(signature, "the recorded call computes something else than the traced one", True)
+            return
+        missed = player.add(entry)
+        if missed is not None:
+            STATS.miss(entry, missed)
+            self._counts.miss(entry, missed)
+
+
 def scalar_result(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
     """The function's value and aux; raises TypeError unless the value is a scalar."""
     aux = None
@@ -220,7 +290,7 @@ def scalar_result(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
     raise TypeError(f"{what} needs a function that returns a scalar, got {kind}")
 
 
-class Grad(Transformed):
+class Grad(Replayed):
     """What `sd.grad` returns."""
 
     @property
@@ -263,7 +333,8 @@ class Grad(Transformed):
         if player.entries:
             entry, result = player.play(args, kwargs, style, tried, found)
             if entry is not None:
-                return self._checked(entry, result, args, kwargs, options)
+                value, gradient, *_ = self._checked(entry, result, args, kwargs, options)
+                return value, gradient, None
             barred = result
         signature = None if barred else player.wants(args, kwargs, self._chosen(args, kwargs), style)
         # a call that is about to be replayed needs no compiled backward
@@ -272,69 +343,21 @@ class Grad(Transformed):
             self._record(signature, args, kwargs, traced[:2], options)
         return traced
 
+    def _traced_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return self._traced_call(args, kwargs, compiling=False)
+
+    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry:
+        name = getattr(self._function, "__name__", "function")
+        watched = self._watched(signature, args, kwargs, findings)
+        label = name if name.isidentifier() else "function"
+        return make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
+
     def _traced_call(self, args: Sequence[Any], kwargs: dict[str, Any], compiling: bool = True) -> tuple[Any, Any, Any]:
         run = self._trace(args, kwargs)
         value, aux = scalar_result(run.result, self._has_aux, self._what)
         found, is_open = gradients_of(run, value, counts=self._counts, compiling=compiling)
         gradient = self._structured(run.rebuild(found))
         return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
-
-    def _checked(
-        self, entry: Entry, result: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
-    ) -> tuple[Any, Any, Any]:
-        """The result of a replay; of tracing as well if it is time to compare them."""
-        entry.plays += 1
-        asked = options.check_replay and entry.plays % options.check_replay == 0
-        if not entry.checks and not asked:
-            STATS.replayed += 1
-            self._counts.replayed += 1
-            return *result, None
-        if entry.checks:
-            entry.checks -= 1
-            self._player.arrange(self._player.entries)
-        traced = self._traced_call(args, kwargs, compiling=False)
-        if not agrees(result, traced[:2]):
-            name = getattr(self._function, "__name__", "function")
-            self._player.disagreed(
-                f"a replay of {name} gave another result than tracing it; please report this as a bug"
-            )
-            if asked:
-                raise ReplayError(self._player.refused)
-        return traced
-
-    def _record(
-        self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traced: tuple[Any, Any], options: Options
-    ) -> None:
-        """Run a call that was traced once more, watched, and make it an entry if it can be replayed."""
-        player = self._player
-        name = getattr(self._function, "__name__", "function")
-        try:
-            vouched = options.replay == "always"
-            findings = Findings() if vouched else prove(self._function, args, kwargs, signature[2])
-        except RefusedError as reason:
-            player.failed(signature, str(reason), True)
-            return
-        try:
-            watched = self._watched(signature, args, kwargs, findings)
-            label = name if name.isidentifier() else "function"
-            entry = make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
-            played = entry.play(args, kwargs)
-        except FloatingPointError:
-            player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)
-            return
-        except (RefusedError, CompileError) as reason:
-            player.failed(signature, str(reason), False)
-            return
-        except Exception as error:  # the call itself went well
-            player.failed(signature, f"recording it raised {type(error).__name__}: {error}", False)
-            return
-        if not played or not agrees(played, traced):
-            player.failed(signature, "the recorded call computes something else than the traced one", True)
-            return
-        missed = player.add(entry)
-        if missed is not None:
-            STATS.miss(entry, missed)
-            self._counts.miss(entry, missed)
 
     def _watched(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Watched:
         """The call, watched; if calls like it have been recorded, with its numbers as inputs where that is possible."""

@@ -8,14 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.api.gradient import Grad, Transformed, outside, release
+from srcdiff.api.gradient import Grad, Replayed, outside, release
+from srcdiff.api.inspect import ALWAYS_TRACED
+from srcdiff.api.player import Entry, signature_of, style_of
 from srcdiff.api.trace import taken_apart, trace
 from srcdiff.api.tree import flatten, leaf_names, paired
-from srcdiff.autograd.cache import Counts
+from srcdiff.api.watching import make_entry, prove, watch
+from srcdiff.autograd.cache import STATS, Counts
 from srcdiff.autograd.pushing import Pushforward
 from srcdiff.codegen.emit import emit
+from srcdiff.config import config
 from srcdiff.core.program import Program
 from srcdiff.errors import ArgumentError, DTypeError, ShapeError
+from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.tangents import Tangents
 from srcdiff.tape import record
 from srcdiff.tape.value import TensorBase
@@ -39,7 +44,8 @@ def jvp(
     that does not fit its value.
 
     Without `primals` and `tangents`, a function that takes them, and keyword arguments; its `source(primals,
-    tangents)` shows the generated code. So `jvp` can be a decorator.
+    tangents)` shows the generated code. So `jvp` can be a decorator. Its calls with arrays that are proved to be
+    repeatable run as one generated function, value and tangent, like those of `grad`.
 
     >>> import numpy as np, srcdiff as sd
     >>> sd.jvp(np.sin, (np.array([0.0, 1.0]),), (np.array([1.0, 0.0]),))
@@ -78,7 +84,7 @@ def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     return jvp(Grad(function, argnums), primals, tangents)[1]
 
 
-class Jvp(Transformed):
+class Jvp(Replayed):
     """What `sd.jvp` returns without primals."""
 
     def __init__(
@@ -87,7 +93,82 @@ class Jvp(Transformed):
         super().__init__(function, argnums, argnames, has_aux)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any) -> Any:
-        return self._call(primals, tangents, kwargs).pushed()
+        args, enter = (primals, tangents), self._player.enter
+        try:
+            found = enter(args, kwargs)
+        except Exception:  # tracing raises it from the user's line
+            found = None
+        if found:
+            STATS.replayed += 1
+            self._counts.replayed += 1
+            return found
+        options = config.options
+        if self._always_traced(args, kwargs) is not None or self._player.refused is not None:
+            return self._call(primals, tangents, kwargs).pushed()
+        style, barred = style_of(options), False
+        if self._player.entries:
+            entry, result = self._player.play(args, kwargs, style, enter, found)
+            if entry is not None:
+                return self._checked(entry, result, args, kwargs, options)
+            barred = result
+        signature = None if barred else self._player.wants(args, kwargs, (), style)
+        traced = self._call(primals, tangents, kwargs).pushed()
+        if signature is not None:
+            self._record(signature, args, kwargs, traced, options)
+        return traced
+
+    def _always_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """Why no call like this one is replayed, if none is."""
+        if config.options.replay == "never":
+            return ""
+        if self._has_aux or kwargs or self._argnums is not None or self._argnames is not None:
+            return ", because calls with aux values, keywords or chosen arguments are"
+        if any(type(leaf) in (float, complex) for part in args for leaf in taken_apart(part)[0]):
+            return ", because a number among the arguments would be taken for a constant"
+        return None
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """How the forward of a call runs."""
+        why, player = self._always_traced(args, kwargs), self._player
+        if why is not None:
+            return ALWAYS_TRACED + why
+        try:
+            signature = signature_of(args, kwargs, (), style_of(config.options))
+        except RefusedError as reason:
+            return f"{ALWAYS_TRACED}, because {reason}"
+        for entry in player.entries:
+            if entry.signature == signature:
+                count = sum(node.prim is not None for node in entry.program.nodes())
+                return f"replayed: value and tangent are one generated function of {count} operations"
+        refused = player.refused or player.traced_only.get(signature)
+        if refused is not None:
+            return f"{ALWAYS_TRACED}, because {refused}"
+        return "traced: the second call like this one is recorded, if it is proved to be repeatable"
+
+    def _proved(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any]) -> Findings:
+        return prove(self._function, args[0], kwargs, range(len(args[0])))
+
+    def _traced_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        primals, tangents = args
+        traced: tuple[Any, ...] = self._call(primals, tangents, kwargs).pushed()
+        return traced
+
+    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry:
+        """An entry for calls like this one. Raises RefusedError where there is more than one array to give."""
+        primals, tangents = args
+        made: list[Any] = []
+
+        def pushed(primals: Any, tangents: Any) -> Any:
+            call = Call("jvp", self._function, primals, {}, range(len(primals)), tangents, self._name, False)
+            out, tangent = call.single()
+            made.append(tangent)
+            return out
+
+        name = getattr(self._function, "__name__", "function")
+        names = ("primals", "tangents").__getitem__
+        watched = watch(pushed, (primals, tangents), kwargs, (), names, findings)
+        label = name if name.isidentifier() else "function"
+        return make_entry(signature, watched, args, kwargs, lambda parts: parts[0], label, names, made)
 
     def source(self, *args: Any, forward: bool = False, **kwargs: Any) -> str:
         """The generated tangent function for primals and tangents of these shapes and dtypes, as text; `forward` adds
@@ -108,7 +189,7 @@ class Jvp(Transformed):
         )
         lines = [
             f"{getattr(self, '__name__', self._function)}",
-            "  forward   traced: your function runs on every call, as written",
+            f"  forward   {self._forward((primals, tangents), kwargs)}",
             f"  tangent   {before} operations, {after} for their tangents after simplification",
             f"  saved     {found.saved_bytes} bytes",
         ]
@@ -252,6 +333,13 @@ class Call:
         found = self._push(tangents, None)
         wrapped = any(isinstance(leaf, TensorBase) for leaf in self._trace.leaves)
         return self._rebuild([_like(out, t, wrapped) for out, t in zip(self._outs, found, strict=True)])
+
+    def single(self) -> tuple[Any, Any]:
+        """The value and its tangent as Tensors, while the call is watched. Raises RefusedError if they are not that."""
+        found = self._push(self._tangents, None)
+        if len(found) != 1 or not isinstance(self._trace.result, TensorBase) or not isinstance(found[0], TensorBase):
+            raise RefusedError("its result is not one array that depends on its arguments")
+        return self._trace.result, found[0]
 
     def compiled(self) -> Tangents:
         """The compiled derivative."""

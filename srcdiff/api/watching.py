@@ -222,8 +222,12 @@ def make_entry(
     structured: Callable[[list[Any]], Any],
     name: str,
     label: Callable[[Any], str],
+    also: Sequence[Any] = (),
 ) -> Entry:
-    """An entry for calls like the one that was watched. Raises RefusedError or CompileError if there cannot be one."""
+    """An entry for calls like the one that was watched. Raises RefusedError or CompileError if there cannot be one.
+
+    `also` are Tensors of the watched call that take the place of gradients, where nothing was to be differentiated.
+    """
     recorder, run = watched.recorder, watched.run
     node = run.result.__dict__.get("_node") if isinstance(run.result, TensorBase) else None
     if node is None:
@@ -238,7 +242,8 @@ def make_entry(
     given += [writer.bind(array, "constant") for _, array in recorder.constants]
     constants = [constant for constant, _ in recorder.constants]
     inputs = (*recorder.inputs, *recorder.expressions.values(), *constants)
-    branches = [condition for condition, _ in recorder.branches]
+    further = [tensor._node for tensor in also]
+    branches = [*further, *(condition for condition, _ in recorder.branches)]
     branches += recorder.unused([node, *branches])
     options = config.options
     try:
@@ -259,9 +264,16 @@ def make_entry(
     results = [_value(run, recorder, copies[0])]
     for n, leaf, out, copy in zip(wrt, run.leaves, program.outputs[1:], copies[1:], strict=False):
         results.append(Result(f"g_{n}", leaf, out is None, copy))
+    results += [Result("tangent", tensor._value, copy=copy) for tensor, copy in zip(also, copies[1:], strict=False)]
     outcomes = tuple(outcome for _, outcome in recorder.branches)
     enter, text = finish(
-        writer, function, given, results, outcomes, len(program.outputs), lambda parts: structured(run.rebuild(parts))
+        writer,
+        function,
+        given,
+        results,
+        outcomes,
+        len(program.outputs),
+        structured if also else lambda parts: structured(run.rebuild(parts)),
     )
     return Entry(signature, enter, outcomes, program, source, text, style_of(options))
 

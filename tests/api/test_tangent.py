@@ -92,8 +92,9 @@ def test_repeated_calls_run_generated_code(golden: Any) -> None:
 
     w, x, b = np.ones((3, 2)), np.ones((5, 3)), np.ones(2)
     pushed = sd.jvp(loss)
-    for _ in CALLS:
-        pushed((w, x, b), (w, None, b))
+    with sd.config(replay="never"):
+        for _ in CALLS:
+            pushed((w, x, b), (w, None, b))
     info = pushed.cache_info()
     assert (info.entries, info.hits, info.misses, info.traced) == (1, 2, 1, 4)
     golden("tangent_of_a_loss", pushed.source((w, x, b), (w, None, b)))
@@ -117,6 +118,42 @@ def test_loops_come_back_as_loops() -> None:
     assert code.count("@ t_w") < 6
     for each in made:
         np.testing.assert_allclose(each, differences(lambda s: rnn(w * s, xs * s), 1.0, 1.0), rtol=1e-8)
+
+
+def test_calls_that_are_proved_to_be_repeatable_are_replayed() -> None:
+    for f, entries in ((np.tanh, 0), (looped, 1), (lambda x: np.sort(x) * x, 1), (lambda x: (x * 2, x), 0)):
+        pushed = sd.jvp(f)
+        plain = sd.jvp(f, (X,), (T,))
+        for _ in range(6):
+            value, tangent = pushed((X,), (T,))
+            np.testing.assert_array_equal(value, plain[0])
+            np.testing.assert_allclose(tangent, plain[1], rtol=1e-13)
+        assert len(pushed._player.entries) == entries
+        assert (pushed.cache_info().replayed > 2) == bool(entries)
+        assert ("replayed: value and tangent" in pushed.explain((X,), (T,))) == bool(entries)
+    with sd.config(exact=True):
+        pushed = sd.jvp(looped)
+        assert len({pushed((X,), (T,))[1].tobytes() for _ in range(6)}) == 1
+        assert pushed.cache_info().replayed
+
+
+def test_replayed_calls_take_their_branches_and_see_what_changes_outside() -> None:
+    scale = [2.0]
+
+    def f(x: Any) -> Any:
+        y = np.where(x > 0, x, 0.5 * x)
+        return np.sum(y * y) if x[0] > 0 else np.sum(np.sin(x)) * scale[0]
+
+    pushed = sd.jvp(f)
+    for k in range(12):
+        scale[0] = float(k // 6)
+        x = X if k % 2 else -X
+        value, tangent = pushed((x,), (T,))
+        np.testing.assert_allclose(value, f(x))
+        np.testing.assert_allclose(tangent, np.sum(sd.grad(f)(x) * T))
+    numbers = sd.jvp(lambda x: x * x)
+    assert [numbers((float(k),), (1.0,))[1] for k in range(6)] == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    assert "a number among the arguments" in numbers.explain((1.0,), (1.0,))
 
 
 def test_structures() -> None:
