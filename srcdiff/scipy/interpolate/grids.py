@@ -10,7 +10,8 @@ from scipy import interpolate
 
 from srcdiff.functions.dispatch import plain
 from srcdiff.functions.shaping import arrayed
-from srcdiff.scipy.interpolate.piecewise import evaluated, make_interp_spline, placed
+from srcdiff.scipy.interpolate.piecewise import evaluated, placed
+from srcdiff.scipy.interpolate.splines import make_interp_spline
 from srcdiff.scipy.signal.convolution import operands
 from srcdiff.scipy.support import any_traced, constant, number, unsupported
 

@@ -21,8 +21,7 @@ from srcdiff.scipy.support import any_traced, constant, number
 from srcdiff.tape.value import TensorBase
 
 __all__ = [
-    "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
-    "make_interp_spline", "pchip_interpolate",
+    "Akima1DInterpolator", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator", "pchip_interpolate",
 ]  # fmt: skip
 
 
@@ -45,7 +44,7 @@ def placed(made: Any, rank: int, axis: int) -> Any:
     return np.transpose(made, order[rank : rank + axis] + order[:rank] + order[rank + axis :]) if axis else made
 
 
-class _Traced:
+class Traced:
     """What SciPy's classes of piecewise polynomials get: evaluation of and with Tensors."""
 
     x: Any
@@ -139,7 +138,7 @@ class _Traced:
 
 def _theirs(cls: Any) -> Any:
     """What holds the coefficients in SciPy's class: a property or slot, None if the instance does."""
-    return getattr(super(_Traced, cls), "c", None)
+    return getattr(super(Traced, cls), "c", None)
 
 
 def _of_constants(method: Any) -> Any:
@@ -151,7 +150,7 @@ def _of_constants(method: Any) -> Any:
     return call
 
 
-class PPoly(_Traced, interpolate.PPoly):  # type: ignore[misc]
+class PPoly(Traced, interpolate.PPoly):  # type: ignore[misc]
     """As `scipy.interpolate.PPoly`, differentiated in the coefficients and in the argument."""
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
@@ -161,12 +160,12 @@ class PPoly(_Traced, interpolate.PPoly):  # type: ignore[misc]
             self.c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0) if axis else c
 
 
-def _ahead(y: Any, axis: int) -> Any:
+def ahead(y: Any, axis: int) -> Any:
     y = arrayed(y)
     return np.moveaxis(y, axis, 0)
 
 
-def _times(matrix: Any, y: Any) -> Any:
+def times(matrix: Any, y: Any) -> Any:
     """A matrix given by (..., n) applied to the first axis of y."""
     return np.tensordot(matrix, y, ((matrix.ndim - 1,), (0,)))
 
@@ -179,23 +178,23 @@ def _hermite(x: Any, y: Any, d: Any) -> Any:
     return np.stack([t / h, (slope - d[:-1]) / h - t, d[:-1], y[:-1]])
 
 
-class CubicHermiteSpline(_Traced, interpolate.CubicHermiteSpline):  # type: ignore[misc]
+class CubicHermiteSpline(Traced, interpolate.CubicHermiteSpline):  # type: ignore[misc]
     """As `scipy.interpolate.CubicHermiteSpline`, differentiated in `y`, `dydx` and the argument."""
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         super().__init__(number(x, "x, the breakpoints"), constant(y), constant(dydx), axis, extrapolate)
         if any_traced((y, dydx), {}):
-            self.c = _hermite(self.x, _ahead(y, axis), _ahead(dydx, axis))
+            self.c = _hermite(self.x, ahead(y, axis), ahead(dydx, axis))
 
 
-class CubicSpline(_Traced, interpolate.CubicSpline):  # type: ignore[misc]
+class CubicSpline(Traced, interpolate.CubicSpline):  # type: ignore[misc]
     """As `scipy.interpolate.CubicSpline`, differentiated in `y` and the argument."""
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
         bc_type = number(bc_type, "bc_type")
         super().__init__(number(x, "x, the breakpoints"), constant(y), axis, bc_type, extrapolate)
         if any_traced((y,), {}):
-            self.c = _spline_coefficients(self.x, _ahead(y, axis), bc_type)
+            self.c = _spline_coefficients(self.x, ahead(y, axis), bc_type)
 
 
 def _spline_coefficients(x: Any, y: Any, bc_type: Any) -> Any:
@@ -203,20 +202,20 @@ def _spline_coefficients(x: Any, y: Any, bc_type: Any) -> Any:
     make = interpolate.CubicSpline
     if isinstance(bc_type, str) and bc_type == "periodic":
         once = np.eye(n - 1)
-        return _times(make(x, np.concatenate([once, once[:1]]), bc_type=bc_type).c, y[:-1])
+        return times(make(x, np.concatenate([once, once[:1]]), bc_type=bc_type).c, y[:-1])
     if isinstance(bc_type, str) or all(isinstance(end, str) for end in bc_type):
-        return _times(make(x, np.eye(n), bc_type=bc_type).c, y)
+        return times(make(x, np.eye(n), bc_type=bc_type).c, y)
     without = tuple(end if isinstance(end, str) else (end[0], np.zeros(n)) for end in bc_type)
-    return _times(make(x, np.eye(n), bc_type=without).c, y) + make(x, np.zeros(y.shape), bc_type=bc_type).c
+    return times(make(x, np.eye(n), bc_type=without).c, y) + make(x, np.zeros(y.shape), bc_type=bc_type).c
 
 
-class PchipInterpolator(_Traced, interpolate.PchipInterpolator):  # type: ignore[misc]
+class PchipInterpolator(Traced, interpolate.PchipInterpolator):  # type: ignore[misc]
     """As `scipy.interpolate.PchipInterpolator`, differentiated in `y` and the argument."""
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         super().__init__(number(x, "x, the breakpoints"), constant(y), axis, extrapolate)
         if any_traced((y,), {}):
-            (y,) = operands(_ahead(y, axis))
+            (y,) = operands(ahead(y, axis))
             self.c = _hermite(self.x, y, _monotone_slopes(self.x, y))
 
 
@@ -241,13 +240,13 @@ def _end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
     return np.where(turned, 0.0, np.where(steep, 3.0 * m0, d))
 
 
-class Akima1DInterpolator(_Traced, interpolate.Akima1DInterpolator):  # type: ignore[misc]
+class Akima1DInterpolator(Traced, interpolate.Akima1DInterpolator):  # type: ignore[misc]
     """As `scipy.interpolate.Akima1DInterpolator`, differentiated in `y` and the argument."""
 
     def __init__(self, x: Any, y: Any, axis: int = 0, **options: Any) -> None:
         super().__init__(number(x, "x, the breakpoints"), constant(y), axis, **options)
         if any_traced((y,), {}):
-            (y,) = operands(_ahead(y, axis))
+            (y,) = operands(ahead(y, axis))
             self.c = _hermite(self.x, y, _akima_slopes(self.x, y, options.get("method", "akima")))
 
 
@@ -267,67 +266,6 @@ def _akima_slopes(x: Any, y: Any, method: str) -> Any:
     even = total > 1e-9 * np.max(total, initial=-np.inf)
     weighted = (left * m[1:-2] + right * m[2:-1]) / np.where(even, left + right, 1.0)
     return np.where(even, weighted, 0.0 if method == "makima" else 0.5 * (m[3:] + m[:-3]))
-
-
-# ------------------------------------------------------------------------------------------------------------ B-splines
-
-
-class BSpline(_Traced, interpolate.BSpline):  # type: ignore[misc]
-    """As `scipy.interpolate.BSpline`, differentiated in the coefficients and in the argument."""
-
-    def __init__(self, t: Any, c: Any, k: Any, extrapolate: Any = True, axis: int = 0) -> None:
-        super().__init__(number(t, "t, the knots"), constant(c), k, extrapolate, axis)
-        if any_traced((c,), {}):
-            self.c = _ahead(c, axis)
-
-    def _pieces(self) -> tuple[Any, Any, int, int]:
-        n = len(self.t) - self.k - 1
-        units = (interpolate.BSpline(self.t, unit, self.k) for unit in np.eye(n))
-        powers = np.stack([interpolate.PPoly.from_spline(unit).c for unit in units], axis=-1)
-        return _times(powers, self.c[:n]), self.t, self.k, n - 1
-
-    def _range(self) -> tuple[float, float]:
-        return self.t[self.k], self.t[len(self.t) - self.k - 1]
-
-    def _polynomial(self) -> Any:
-        c, x, first, last = self._pieces()
-        return PPoly(c[:, first : last + 1], x[first : last + 2], self.extrapolate, self.axis)
-
-    def derivative(self, nu: int = 1) -> Any:
-        return self._polynomial().derivative(nu) if isinstance(self.c, TensorBase) else super().derivative(nu)
-
-    def antiderivative(self, nu: int = 1) -> Any:
-        return self._polynomial().antiderivative(nu) if isinstance(self.c, TensorBase) else super().antiderivative(nu)
-
-    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        if not any_traced((a, b, self.c), {}):
-            return super().integrate(a, b, extrapolate)
-        return self._polynomial().integrate(a, b, extrapolate)
-
-
-def make_interp_spline(
-    x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
-) -> Any:
-    """As `scipy.interpolate.make_interp_spline`, differentiated in `y`; the result in its argument as well."""
-    x, t, bc_type = number(x, "x"), number(t, "t"), number(bc_type, "bc_type")
-    made = interpolate.make_interp_spline(x, constant(y), k, t, bc_type, axis, check_finite)
-    c = made.c
-    if any_traced((y,), {}):
-        y, n = _ahead(y, axis), len(np.asarray(x))
-        make: Any = lambda data, ends: interpolate.make_interp_spline(x, data, k, t, ends).c
-        if isinstance(bc_type, str) and bc_type == "periodic":
-            once = np.eye(n - 1)
-            c = _times(make(np.concatenate([once, once[:1]]), bc_type), y[:-1])
-        elif bc_type is None or isinstance(bc_type, str) or all(e is None or isinstance(e, str) for e in bc_type):
-            c = _times(make(np.eye(n), bc_type), y)
-        else:
-            none = tuple(
-                e if e is None or isinstance(e, str) else [(order, np.zeros(n)) for order, _ in e] for e in bc_type
-            )
-            c = _times(make(np.eye(n), none), y) + make(np.zeros(y.shape), bc_type)
-    ours = BSpline.construct_fast(made.t, made.c, made.k, made.extrapolate, made.axis)
-    ours.c = c
-    return ours
 
 
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:

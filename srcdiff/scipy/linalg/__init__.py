@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from scipy import linalg as _original
 
+from srcdiff.scipy.linalg.eigenvalues import *  # noqa: F403
 from srcdiff.scipy.linalg.factors import *  # noqa: F403
 from srcdiff.scipy.linalg.functions import *  # noqa: F403
 from srcdiff.scipy.linalg.matrices import *  # noqa: F403

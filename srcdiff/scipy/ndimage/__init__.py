@@ -6,6 +6,7 @@ from scipy import ndimage as _original
 
 from srcdiff.scipy.ndimage.filters import *  # noqa: F403
 from srcdiff.scipy.ndimage.interpolation import *  # noqa: F403
+from srcdiff.scipy.ndimage.ranks import *  # noqa: F403
 from srcdiff.scipy.support import rest_of
 
 __getattr__ = rest_of(_original)

@@ -17,8 +17,8 @@ from srcdiff.scipy.support import mirrors, number, unsupported
 
 __all__ = [
     "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
-    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "maximum_filter", "maximum_filter1d", "median_filter",
-    "minimum_filter", "minimum_filter1d", "prewitt", "sobel", "uniform_filter", "uniform_filter1d",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "prewitt", "sobel", "uniform_filter",
+    "uniform_filter1d",
 ]  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def per_axis(given: Any, axes: tuple[int, ...]) -> list[Any]:
     return [given] * len(axes)
 
 
-def _chosen(x: Any, axes: Any) -> tuple[int, ...]:
+def chosen(x: Any, axes: Any) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
     return tuple(as_axis(k, x.ndim) for k in ([axes] if np.ndim(axes) == 0 else axes))
@@ -53,7 +53,7 @@ def _start(size: int, origin: int) -> int:
     return size // 2 + origin
 
 
-def _continued(x: Any, sizes: dict[int, int], origins: dict[int, int], modes: dict[int, Any], cval: Any) -> Any:
+def continued(x: Any, sizes: dict[int, int], origins: dict[int, int], modes: dict[int, Any], cval: Any) -> Any:
     for k, size in sizes.items():
         before = _start(size, origins[k])
         x = extended(x, k, before, size - 1 - before, modes[k], cval)
@@ -68,7 +68,7 @@ def _along(x: Any, w: Any, axis: int, mode: Any, cval: Any, origin: int) -> Any:
     if w.ndim != 1 or not w.shape[0]:
         raise RuntimeError("no filter weights given")
     size = w.shape[0]
-    outer = _continued(x, {axis: size}, {axis: origin}, {axis: mode}, cval)
+    outer = continued(x, {axis: size}, {axis: origin}, {axis: mode}, cval)
     rows = np.moveaxis(outer, axis, -1)
     if x.dtype.kind == "c":
         made = sum(w[k] * window(rows, x.ndim - 1, k, x.shape[axis]) for k in range(size))
@@ -109,7 +109,7 @@ def _over(x: Any, w: Any, axes: tuple[int, ...], mode: Any, cval: Any, origins: 
         w = np.transpose(w, np.argsort(axes))
     w = np.reshape(w, tuple(shape))
     sizes = dict(zip(axes, (shape[k] for k in axes), strict=True))
-    outer = _continued(
+    outer = continued(
         x, sizes, dict(zip(axes, origins, strict=True)), dict(zip(axes, per_axis(mode, axes), strict=True)), cval
     )
     made = full(outer, w[(slice(None, None, -1),) * w.ndim], "direct")
@@ -124,7 +124,7 @@ def correlate(
     axes: Any = None,
 ) -> Any:  # fmt: skip
     x, w = operands(input, weights)
-    along = _chosen(x, axes)
+    along = chosen(x, axes)
     return finished("correlate", _over(x, w, along, mode, cval, per_axis(origin, along)), output)
 
 
@@ -134,7 +134,7 @@ def convolve(
     axes: Any = None,
 ) -> Any:  # fmt: skip
     x, w = operands(input, weights)
-    along = _chosen(x, axes)
+    along = chosen(x, axes)
     origins = [-o - (1 - n % 2) for o, n in zip(per_axis(origin, along), w.shape, strict=False)]
     made = _over(x, w[(slice(None, None, -1),) * w.ndim], along, mode, cval, origins)
     return finished("convolve", made, output)
@@ -173,7 +173,7 @@ def gaussian_filter(
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
     (x,) = operands(input)
-    along = _chosen(x, axes)
+    along = chosen(x, axes)
     sigma = number(sigma, "sigma")
     rows = zip(*(per_axis(v, along) for v in (sigma, order, mode, radius)), strict=True)
     for k, (width, degree, how, reach) in zip(along, rows, strict=True):
@@ -199,7 +199,7 @@ def uniform_filter(
     axes: Any = None,
 ) -> Any:  # fmt: skip
     (x,) = operands(input)
-    along = _chosen(x, axes)
+    along = chosen(x, axes)
     for k, n, how, o in zip(along, *(per_axis(v, along) for v in (size, mode, origin)), strict=True):
         if n > 1:
             x = uniform_filter1d(x, int(n), k, None, how, cval, o)
@@ -232,7 +232,7 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
 @mirrors(ndimage.laplace)
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
     (x,) = operands(input)
-    along = _chosen(x, axes)
+    along = chosen(x, axes)
     parts = [_fixed(x, [1.0, -2.0, 1.0], k, how, cval) for k, how in zip(along, per_axis(mode, along), strict=True)]
     return finished("laplace", sum(parts[1:], parts[0]), output)
 
@@ -251,7 +251,7 @@ def gaussian_laplace(
     **options: Any,
 ) -> Any:  # fmt: skip
     (x,) = operands(input)
-    parts = _gaussians(x, sigma, 2, mode, cval, _chosen(x, axes), options)
+    parts = _gaussians(x, sigma, 2, mode, cval, chosen(x, axes), options)
     return finished("gaussian_laplace", sum(parts[1:], parts[0]), output)
 
 
@@ -261,66 +261,5 @@ def gaussian_gradient_magnitude(
     **options: Any,
 ) -> Any:  # fmt: skip
     (x,) = operands(input)
-    parts = [part * part for part in _gaussians(x, sigma, 1, mode, cval, _chosen(x, axes), options)]
+    parts = [part * part for part in _gaussians(x, sigma, 1, mode, cval, chosen(x, axes), options)]
     return finished("gaussian_gradient_magnitude", np.sqrt(sum(parts[1:], parts[0])), output)
-
-
-# -------------------------------------------------------------------------------------------------- largest, median
-
-
-def _ranked(
-    name: str, reduce: Any, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any,
-    axes: Any,
-) -> Any:  # fmt: skip
-    """A reduction of the elements in the windows of a footprint."""
-    (x,) = operands(input)
-    along = _chosen(x, axes)
-    if footprint is None:
-        if size is None:
-            raise RuntimeError("no footprint provided")
-        footprint = np.ones([int(n) for n in per_axis(size, along)], bool)
-    footprint = np.asarray(footprint, bool)
-    if footprint.ndim != len(along):
-        raise RuntimeError("footprint array has incorrect shape.")
-    sizes = dict(zip(along, footprint.shape, strict=True))
-    origins = dict(zip(along, per_axis(origin, along), strict=True))
-    outer = _continued(x, sizes, origins, dict(zip(along, per_axis(mode, along), strict=True)), cval)
-    parts = []
-    for place in np.argwhere(footprint):
-        part = outer
-        for k, start in zip(along, place, strict=True):
-            part = window(part, k, int(start), x.shape[k])
-        parts.append(part)
-    return finished(name, reduce(np.stack(parts)), output)
-
-
-def _ranking(name: str, reduce: Any) -> Any:
-    def ranked(
-        input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
-        cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-    ) -> Any:  # fmt: skip
-        return _ranked(name, reduce, input, size, footprint, output, mode, cval, origin, axes)
-
-    return mirrors(getattr(ndimage, name))(ranked)
-
-
-def _ranking_along(name: str, reduce: Any) -> Any:
-    def ranked(
-        input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-        origin: int = 0,
-    ) -> Any:  # fmt: skip
-        return _ranked(name, reduce, input, [size], None, output, mode, cval, [origin], axis)
-
-    return mirrors(getattr(ndimage, name))(ranked)
-
-
-def _upper_median(stack: Any) -> Any:
-    """Of an even number of elements SciPy takes the larger of the two in the middle."""
-    return np.sort(stack, axis=0)[stack.shape[0] // 2]
-
-
-maximum_filter = _ranking("maximum_filter", lambda stack: np.max(stack, axis=0))
-minimum_filter = _ranking("minimum_filter", lambda stack: np.min(stack, axis=0))
-median_filter = _ranking("median_filter", _upper_median)
-maximum_filter1d = _ranking_along("maximum_filter1d", lambda stack: np.max(stack, axis=0))
-minimum_filter1d = _ranking_along("minimum_filter1d", lambda stack: np.min(stack, axis=0))
