@@ -162,8 +162,12 @@ def _sparse(node: GradNode, ct: Any) -> bool:
         return keeps_zeros(prim)
     if not prim.selects:
         return False
-    below = (edge_node(edge).site.prim for edge in node.inputs if edge is not None)
-    return any(prim is not None and keeps_zeros(prim) for prim in below)
+    for edge in node.inputs:
+        if edge is not None:
+            below = (edge[0] if type(edge) is tuple else edge).site.prim
+            if below is not None and keeps_zeros(below):
+                return True
+    return False
 
 
 def _results(node: GradNode, ct: Any, create_graph: bool) -> list[Any]:

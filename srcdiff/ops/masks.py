@@ -26,10 +26,11 @@ class Mask:
     """Where a cotangent counts; made when it is first asked for, since most are never needed.
 
     `chosen`: it depends on data (a condition, an array of indices), not on slices alone. `condition` is the operand of
-    `where` it stands for, if it does, and `positive` says for which of the two choices.
+    `where` it stands for, if it does, and `positive` says for which of the two choices. `copied`: it was made for a sum
+    and holds for all its terms alike.
     """
 
-    __slots__ = ("_make", "_value", "chosen", "condition", "parts", "positive")
+    __slots__ = ("_make", "_value", "chosen", "condition", "copied", "parts", "positive")
 
     def __init__(
         self, make: Callable[[], Any], chosen: bool, parts: int = 1, condition: Any = None, positive: bool = True
@@ -40,6 +41,7 @@ class Mask:
         self.parts = parts
         self.condition = condition
         self.positive = positive
+        self.copied = False
 
     def value(self) -> Any:
         """The mask, of a shape that broadcasts to that of the cotangent."""
@@ -64,9 +66,12 @@ class Mask:
 
 
 def both(first: Mask | None, second: Mask) -> Mask:
+    """Where both count."""
     if first is None:
         return second
-    return Mask(lambda: logical_and(first.value(), second.value()), first.chosen or second.chosen)
+    made = Mask(lambda: logical_and(first.value(), second.value()), first.chosen or second.chosen)
+    made.copied = first.copied and second.copied
+    return made
 
 
 def either(first: Mask | None, second: Mask | None) -> Mask | None:
@@ -77,9 +82,11 @@ def either(first: Mask | None, second: Mask | None) -> Mask | None:
         return first
     if first.condition is not None and first.condition is second.condition:
         return None
-    return Mask(
+    made = Mask(
         lambda: logical_or(first.value(), second.value()), first.chosen or second.chosen, first.parts + second.parts
     )
+    made.copied = first.copied or second.copied
+    return made
 
 
 class Place:

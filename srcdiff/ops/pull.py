@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 from srcdiff.aval import Aval, aval
@@ -12,6 +13,7 @@ from srcdiff.ops.structural import broadcast_to, fit
 from srcdiff.ops.zeros import Partial, landed, marked, unmarked
 
 
+@cache
 def keeps_zeros(prim: Primitive) -> bool:
     """Whether `pull` through a primitive makes something of structural zeros."""
     return prim.elementwise or prim.selects or _is_linear(prim)
@@ -70,7 +72,9 @@ def _through(
     if getattr(made, "shape", None) != ct.raw.shape:  # a rule may leave its result smaller
         made = fit(made, aval(ct.raw.shape, ct.raw.dtype))
     mask, exact = ct.mask, ct.exact
-    if mask is not None and exact and _reads(prim, k, operands) and (mask.chosen or prim.singular):
+    # a factor is finite as a rule: the terms of a masked sum of products are not looked at, as those of x @ w are not
+    harmless = not mask or not mask.chosen or (mask.copied and prim.name == "mul")
+    if mask is not None and exact and _reads(prim, k, operands) and (prim.singular or not harmless):
         if holds_everywhere(mask):
             mask = None
         else:

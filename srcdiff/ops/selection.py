@@ -60,13 +60,19 @@ fmin = elementwise(
     ], selects=True,
 )  # fmt: skip
 
+
+def _crossed(x: Any, low: Any, high: Any) -> Any:
+    """Where the upper bound is below the lower one, or both are one that x is below."""
+    return logical_or(less(high, low), logical_and(equal(high, low), less(x, low)))
+
+
 # At a bound the value still is x; where the bounds cross, the upper one is the result.
 clip = elementwise(
     "clip", "x low high", "np.clip(x, low, high)",
     along=[
         lambda t, out, x, low, high: where(logical_and(greater_equal(x, low), less_equal(x, high)), t, 0.0),
         lambda t, out, x, low, high: where(logical_and(less(x, low), less(low, high)), t, 0.0),
-        lambda t, out, x, low, high: where(logical_or(greater(x, high), less_equal(high, low)), t, 0.0),
+        lambda t, out, x, low, high: where(logical_or(greater(x, high), _crossed(x, low, high)), t, 0.0),
     ],
     fast="rt.clip(x, low, high)", label="Clamp", selects=True,
 )  # fmt: skip

@@ -69,7 +69,12 @@ class Partial(Operand):
 
     def _chosen(self) -> Any:
         """`raw` with its zeros, before it is put in its place."""
-        return self.raw if self.exact or self.mask is None else where(self.mask.value(), self.raw, 0.0)
+        mask = self.mask
+        if self.exact or mask is None:
+            return self.raw
+        if mask.condition is not None and not mask.positive:
+            return where(mask.condition, 0.0, self.raw)
+        return where(mask.value(), self.raw, 0.0)
 
     def land(self) -> Any:
         """The cotangent as an array, node or Tensor."""
@@ -150,9 +155,20 @@ def _pointwise(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any
 
 def _sum(prim: Primitive, operands: tuple[Any, ...]) -> Any:
     x, y = operands
+    if prim.name == "add" and _complete(x, y):
+        first, second = (x, y) if x.mask.positive else (y, x)
+        return where(x.mask.condition, first.raw, second.raw)
     made = prim(x.land(), y.land())
     mask = either(x.outline(), y.outline())
     return made if mask is None else Partial(made, mask)
+
+
+def _complete(x: Partial, y: Partial) -> bool:
+    """Whether two cotangents are what the two choices of one `where` got."""
+    if x.mask is None or y.mask is None or x.exact or y.exact or x.place is not None or y.place is not None:
+        return False
+    one = x.mask.condition is not None and x.mask.condition is y.mask.condition
+    return one and x.mask.positive is not y.mask.positive and x.raw.shape == y.raw.shape
 
 
 def _choice(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -191,12 +207,14 @@ def _moved(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -
     x, *args = operands
     if type(x) is not Partial or any(type(arg) is Partial for arg in args):
         return None
-    if x.place is not None:
-        x = Partial(x.land(), x.outline())
+    if x.place is not None or prim.name == "broadcast_to":
+        x = Partial(x.land(), x.outline())  # before it is copied
     made, mask, shape = prim(x.raw, *args, **params), x.mask, x.raw.shape
     if mask is None:
         return Partial(made)
-    return Partial(made, Mask(lambda: prim(mask.full(shape), *args, **params), mask.chosen), x.exact)
+    moved = Mask(lambda: prim(mask.full(shape), *args, **params), mask.chosen)
+    moved.copied = mask.copied or prim.name == "broadcast_to"
+    return Partial(made, moved, x.exact)
 
 
 def _spaced(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
