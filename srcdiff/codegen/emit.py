@@ -9,7 +9,7 @@ write into arrays that are no longer needed.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import gast
@@ -131,7 +131,9 @@ class _Function:
             wanted.insert(0, set(after))
             after |= set(reads[k])
         texts, calls = [], []
+        inputs = set(known)
         for k, group in enumerate(groups):
+            group = _with_deletions_of(group, {*reads[k], *writes[k]})
             called = self.namer.take(f"{self.program.name}_part{k + 1}")
             taken = [each for each in reads[k] if each in known]
             given = [each for each in writes[k] if each in wanted[k]]
@@ -139,7 +141,11 @@ class _Function:
             end = gast.Return(gast.Tuple([name(each) for each in given], gast.Load()))
             texts.append(self._def(called, taken, [*group, end]))
             target = gast.Tuple([store(each) for each in given], gast.Store())
-            calls.append([gast.Assign([target], call(called, *map(name, taken)), None)])
+            lines: list[Any] = [gast.Assign([target], call(called, *map(name, taken)), None)]
+            dead = [each for each in taken if each not in inputs and each not in wanted[k]]
+            if dead:
+                lines.append(deletion(dead))
+            calls.append(lines)
         return texts, calls
 
     # ------------------------------------------------------------------------------------------------- one statement
@@ -169,8 +175,7 @@ class _Function:
         self.comments[lines[0]] = Comments(self._heading(node.source), remark)
         dead = tuple(each for each in dead if each not in self.buffers)
         if dead:
-            names = dict.fromkeys(self.names[each] for each in dead)
-            lines.append(gast.Delete([gast.Name(each, gast.Del(), None, None) for each in names]))
+            lines.append(deletion(dict.fromkeys(self.names[each] for each in dead)))
         return lines
 
     def _added(self, statement: Statement) -> list[Any]:
@@ -327,6 +332,23 @@ def _with_out(tree: Any, buffer: str) -> Any:
     else:
         args = [tree.operand] if type(tree) is gast.UnaryOp else tree.args
     return call(function, *args, out=name(buffer))
+
+
+def deletion(names: Iterable[str]) -> Any:
+    """`del x, y`."""
+    return gast.Delete([gast.Name(each, gast.Del(), None, None) for each in names])
+
+
+def _with_deletions_of(lines: Sequence[Any], local: Collection[str]) -> list[Any]:
+    """The statements without deletions of other variables than these."""
+    kept: list[Any] = []
+    for line in lines:
+        if type(line) is gast.Delete:
+            names = [target.id for target in line.targets if target.id in local]
+            kept += [deletion(names)] if names else []
+        else:
+            kept.append(line)
+    return kept
 
 
 def _variables(lines: Sequence[Any], context: Any) -> list[str]:

@@ -31,7 +31,7 @@ from srcdiff.codegen.elements import (
     writing_into,
     written_over,
 )
-from srcdiff.codegen.emit import _Function, _ufunc_of, emit
+from srcdiff.codegen.emit import _Function, _ufunc_of, deletion, emit
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.numbers import FUNCTIONS, _Numbers, emit_numbers, of_numbers
 from srcdiff.codegen.printer import Comments
@@ -89,7 +89,7 @@ class _Looping(_Function):
         lines = _LoopText(self, node).lines()
         self.shown = None
         if dead:
-            lines.append(gast.Delete([gast.Name(self.names[x], gast.Del(), None, None) for x in dict.fromkeys(dead)]))
+            lines.append(deletion(dict.fromkeys(self.names[x] for x in dead)))
         return lines
 
     # Memory: an array that a loop fills is planned as if a step before the loop made it.

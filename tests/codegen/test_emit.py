@@ -67,12 +67,18 @@ def test_reused_memory_changes_no_result(program: Program) -> None:
         check(program, tolerance=1e-12)
 
 
-@given(programs(most=30))
-def test_parts_compute_the_program(program: Program) -> None:
+@pytest.mark.parametrize("planned", [False, True])
+@given(program=programs(most=30))
+def test_parts_compute_the_program(planned: bool, program: Program) -> None:
+    """Memory is given back, and used again, across parts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emitter, "LONGEST", 3)
         patch.setattr(emitter, "PART", 2)
-        check(program)
+        if planned:
+            patch.setattr(emitter, "LARGE", 1)
+            patch.setattr("srcdiff.codegen.statements.LARGE", 1)
+        check(program, tolerance=1e-12 if planned else 0.0)
+        check(program, tolerance=1e-12 if planned else 0.0, quick=True)
 
 
 @pytest.mark.parametrize("name", CASES)
