@@ -4,6 +4,7 @@ keyword that is not covered raises UnsupportedError with its name.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return result if out is None else write_out(out, result, _name(func))
 
 
+def _of_ufunc(ufunc: Any) -> str:
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        return f"np.{name}"
+    special = sys.modules.get("scipy.special")
+    return f"scipy.special.{name}" if getattr(special, name, None) is ufunc else name
+
+
 def _unsupported(name: str, rule_for: str = "") -> UnsupportedError:
     hint = f"; sd.defvjp({rule_for}, ...) gives it a derivative" if rule_for else ""
     return UnsupportedError(f"{name} is not supported on Tensors, at {where(*user_place(4))}{hint}")
@@ -67,7 +76,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     out = kwargs.pop("out", None)
     if isinstance(out, tuple):
         out = out[0] if len(out) == 1 else out
-    name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    name = _of_ufunc(ufunc) + ("" if method == "__call__" else f".{method}")
     if method == "__call__":
         prim = UFUNCS.get(ufunc)
         if prim is None and ufunc not in UFUNC_FUNCTIONS and register_scipy(ufunc):

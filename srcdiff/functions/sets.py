@@ -91,7 +91,11 @@ def unique(
 
 @implements(np.unique_values)
 def unique_values(x: Any) -> Any:
-    return unique(x, equal_nan=False)
+    values = unique(x, equal_nan=False)
+    found = np.unique_values(plain(arrayed(x)))  # in the order that this NumPy gives them, which is open
+    if found.dtype.kind in "fc" and np.isnan(found).any():
+        return values
+    return take(values, np.searchsorted(plain(values), found))
 
 
 @implements(np.unique_counts)

@@ -13,6 +13,7 @@ import numpy as np
 from srcdiff.aval import Aval, aval
 from srcdiff.core.primitive import Primitive
 from srcdiff.errors import ShapeError
+from srcdiff.ops.elementwise import conj
 from srcdiff.ops.families import bilinear, linear, nondiff, result_dtype
 from srcdiff.runtime_conv import window_counts
 
@@ -35,10 +36,10 @@ conv: Primitive = bilinear(
     "conv", "x w", "rt.conv(x, w, stride, padding, dilation, groups)",
     [
         lambda ct, out, x, w, *, stride, padding, dilation, groups: conv_input(
-            ct, w, size=x.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
+            ct, conj(w), size=x.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
         lambda ct, out, x, w, *, stride, padding, dilation, groups: conv_filter(
-            x, ct, kernel=w.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
+            conj(x), ct, kernel=w.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
     ],
     infer=_conv, params="stride padding dilation groups", label="Convolution", real=True,
@@ -48,10 +49,10 @@ conv_input: Primitive = bilinear(
     "conv_input", "y w", "rt.conv_input(y, w, size, stride, padding, dilation, groups)",
     [
         lambda ct, out, y, w, *, size, stride, padding, dilation, groups: conv(
-            ct, w, stride=stride, padding=padding, dilation=dilation, groups=groups
+            ct, conj(w), stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
         lambda ct, out, y, w, *, size, stride, padding, dilation, groups: conv_filter(
-            ct, y, kernel=w.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
+            ct, conj(y), kernel=w.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
     ],
     infer=lambda y, w, *, size, stride, padding, dilation, groups: aval(
@@ -64,10 +65,10 @@ conv_filter: Primitive = bilinear(
     "conv_filter", "x y", "rt.conv_filter(x, y, kernel, stride, padding, dilation, groups)",
     [
         lambda ct, out, x, y, *, kernel, stride, padding, dilation, groups: conv_input(
-            y, ct, size=x.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
+            conj(y), ct, size=x.shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
         lambda ct, out, x, y, *, kernel, stride, padding, dilation, groups: conv(
-            x, ct, stride=stride, padding=padding, dilation=dilation, groups=groups
+            conj(x), ct, stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
     ],
     infer=lambda x, y, *, kernel, stride, padding, dilation, groups: aval(
