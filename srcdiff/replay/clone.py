@@ -29,6 +29,7 @@ from srcdiff.replay.library import is_library, worth_cloning
 from srcdiff.replay.lists import lifted
 from srcdiff.replay.methods import TAKING, taking
 from srcdiff.replay.original import inner_codes, original
+from srcdiff.replay.polynomials import is_polynomial, operating
 from srcdiff.replay.rewrite import CALL, GRID, LISTS, TEXT, TYPE, finished, rewritten
 from srcdiff.replay.scalars import NUMBERS
 from srcdiff.replay.text import Texts
@@ -145,7 +146,9 @@ def _class(cls: Any) -> Any:
     if type(init) is not FunctionType or type(cls).__call__ is not type.__call__:
         return cls
     made = _function(init)
-    return cls if made is init else functools.partial(_instance, cls, made)
+    if made is init:
+        return cls
+    return functools.partial(_instance, operating(cls, rec) if is_polynomial(cls) else cls, made)
 
 
 def _instance(cls: Any, init: Any, /, *args: Any, **kwargs: Any) -> Any:

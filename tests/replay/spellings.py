@@ -133,7 +133,9 @@ def methods_of_plain_arrays(x: Any) -> Any:
 def polynomials(x: Any) -> Any:
     p = np.polynomial.Polynomial(x)
     y = p(0.7) * p.deriv()(x[0]) + np.polynomial.chebyshev.chebval(x[1], x) + np.polynomial.Legendre(x).integ()(0.3)
-    y = y + np.sum(np.polynomial.polynomial.polyval2d(x, x, np.outer(x, x)))
+    y = y + np.sum(np.polynomial.polynomial.polyval2d(x, x, np.outer(x, x))) + np.sum((p * p).coef[:3] * x)
+    q = (2 * p - x[0]) ** 2 + p / 2 - np.polynomial.Polynomial([1.0, 2.0])
+    y = y + q(0.3) + (-p)(x[1]) + (p // np.polynomial.Polynomial(x[:2])).coef[0] + isinstance(p * q, type(p))
     return y + np.sum(np.polynomial.hermite.hermfit(np.arange(3.0), x, 1) ** 2) + np.sum(np.emath.sqrt(x - 0.5).imag)
 
 
