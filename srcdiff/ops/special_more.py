@@ -98,7 +98,10 @@ hyperu: Primitive = elementwise(
 )  # fmt: skip
 eval_jacobi: Primitive = elementwise(
     "eval_jacobi", "n a b x", "rt.special.eval_jacobi(n, a, b, x)",
-    [None, None, None, lambda t, out, n, a, b, x: t * (0.5 * (n + a + b + 1) * eval_jacobi(n - 1, a + 1, b + 1, x))],
+    [
+        None, None, None,
+        lambda t, out, n, a, b, x: t * conj(0.5 * (n + a + b + 1) * eval_jacobi(n - 1, a + 1, b + 1, x)),
+    ],
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------------- degrees
