@@ -163,9 +163,10 @@ def set_shape(x: TensorBase, shape: Any) -> None:
     """`x.shape = shape`."""
     given = shape if isinstance(shape, (tuple, list)) else (shape,)
     array = x.materialise()
-    target = array.reshape(tuple(given)).shape
-    view = array.view()
-    view.shape = target  # AttributeError where it takes a copy
+    view = array.reshape(tuple(given))
+    if array.size and not np.may_share_memory(view, array):
+        raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")
+    target = view.shape
     _reshaped(x, "reshape", {"shape": target})
 
 

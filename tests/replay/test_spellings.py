@@ -12,6 +12,8 @@ import srcdiff as sd
 from srcdiff.errors import GradientLostError, UnsupportedError
 from tests.replay import spellings
 
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # of NumPy 2.5
+
 X = np.array([0.3, 0.72, 0.56])
 
 
