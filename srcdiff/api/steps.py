@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ def watch_step(
     try:
         result = function(*given, **named)
         leaves, rebuild = flatten(result)
+        if not _containers(result).isdisjoint(_containers((args, kwargs, [part for part, _ in findings.containers]))):
+            recorder.fail("it returns a list or a dict that it was given or reads from outside")
         recorder.finish(leaves)
     finally:
         recorder.stop()
@@ -99,10 +102,22 @@ def _given(recorder: StepRecorder, value: Any, name: str) -> Any:
         recorder.input(tensor, name)
         return tensor
     if kind in (list, tuple):
-        return kind(_given(recorder, part, f"{name}_{k}") for k, part in enumerate(value))
+        parts = [_given(recorder, part, f"{name}_{k}") for k, part in enumerate(value)]
+        return value if all(map(is_, parts, value)) else kind(parts)
     if kind is dict:
-        return {key: _given(recorder, part, f"{name}_{key}") for key, part in value.items()}
+        made = {key: _given(recorder, part, f"{name}_{key}") for key, part in value.items()}
+        return value if all(map(is_, made.values(), value.values())) else made
     return value
+
+
+def _containers(value: Any) -> set[int]:
+    """The ids of the lists and dicts in a value, and of itself."""
+    kind = type(value)
+    found = {id(value)} if kind in (list, dict) else set()
+    if kind in (list, tuple, dict):
+        for part in value.values() if kind is dict else value:
+            found |= _containers(part)
+    return found
 
 
 def _plain(leaf: Any, kind: type | None) -> Any:

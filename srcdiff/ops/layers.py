@@ -65,10 +65,10 @@ def _without(ct: Any, index: Any, padding: int | None) -> Any:
 
 #: rows of w; the row `padding` gets no gradient
 embedding: Primitive = linear(
-    "embedding", "w index", "w[index]",
+    "embedding", "w index", "rt.embedding(w, index)",
     lambda ct, out, w, index, *, padding: embedding_adjoint(ct, index, rows=w.shape[0], padding=padding),
     infer=lambda w, index, *, padding: aval((*index.shape, *w.shape[1:]), w.dtype), params="padding", saves="index",
-    fast="rt.embedding(w, index)", linear="", selects=True,
+    linear="", selects=True,
 )  # fmt: skip
 embedding_adjoint: Primitive = linear(
     "embedding_adjoint", "ct index", "rt.embedding_adjoint(ct, index, rows, padding)",

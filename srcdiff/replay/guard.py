@@ -238,6 +238,8 @@ def _outside(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[s
             conditions.append(f"type({holder}) is {w.bind(read.value, read.value.__name__)}")
         elif read.kind == "content":
             conditions += _content(w, holder, read, copies)
+        elif read.kind == "class size":
+            conditions.append(f"len({holder}.__dict__) == {read.value}")
         elif read.kind == "class attribute":
             expected = w.bind(read.value, read.name)
             conditions.append(f"{holder}.__dict__.get({read.name!r}, {missing}) is {expected}")
@@ -292,7 +294,7 @@ def _of_few(w: Writer, holder: str, content: dict[str, Any], copies: dict[int, A
 def _holder_name(read: Read) -> str:
     if read.kind in ("attribute", "content", "type"):
         return f"of_{read.name}" if read.name.isidentifier() else "holder"
-    if read.kind == "class attribute":
+    if read.kind in ("class attribute", "class size"):
         return str(read.holder.__name__)
     if read.kind in ("global", "module"):
         return f"globals_of_{str(read.holder.get('__name__', 'module')).rpartition('.')[2]}"

@@ -3,7 +3,7 @@
     a list, a dict             all that is in it; the guard compares the identity of each part
     an instance of a class     of the attributes that the code names: what is in its dict, or the functions of its class
     a module of `srcdiff.nn`   the whole of its dict, its parameters and parts, and `forward` if that is the user's
-    an optimizer, a schedule   nothing: their methods are called again at each replay
+    an optimizer, a schedule   that its methods are srcdiff's, or are called again at each replay as effects
     a Tensor                   what it is; its value is read again on each call
 
 A class that can do more than functions and plain attributes tell (`__getattr__`, metaclasses, slots) is refused.
@@ -19,6 +19,7 @@ import numpy as np
 
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.tape import record
+from srcdiff.tape.effects import is_effect
 from srcdiff.tape.value import TensorBase
 
 Look = Callable[[Any, str, Findings], None]
@@ -63,16 +64,15 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         return True
     if kind is type and _makes_plain_instances(value):
         _remember(value, findings)
+        _sizes(value, findings)
         findings.classes.append((value, what))
         return True
     base = _kind_of_srcdiff(kind)
-    if base == "owner":
-        _remember(value, findings)
-        return True
     if base is None and not _is_plain_class(kind):
         return False
     _remember(value, findings)
     findings.reads.append(Read("type", value, what.rpartition(" ")[2], kind))
+    _sizes(kind, findings)
     if base == "module":
         _module(value, what, findings, look)
     findings.instances.append((value, what, frozenset(("forward",)) if base == "module" else frozenset()))
@@ -82,6 +82,13 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
 def _remember(value: Any, findings: Findings) -> None:
     findings.seen.add(id(value))
     findings.kept.append(value)
+
+
+def _sizes(cls: Any, findings: Findings) -> None:
+    """A method that a class of the user's gets later may decide what an operator or an inherited name means."""
+    for base in cls.__mro__[:-1]:
+        if not is_srcdiff(base):
+            findings.reads.append(Read("class size", base, base.__name__, len(vars(base))))
 
 
 def _kind_of_srcdiff(cls: Any) -> str | None:
@@ -147,7 +154,10 @@ def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
     """Look at what an attribute of that name is of an instance. Whether there is one."""
     instance, what, _ = known
     state = instance.__dict__
-    module = "_parameters" in state and _kind_of_srcdiff(type(instance)) == "module"
+    kind = _kind_of_srcdiff(type(instance))
+    if kind == "owner":
+        return _of_owner(name, instance, what, findings)
+    module = "_parameters" in state and kind == "module"
     if module and (name in state["_parameters"] or name in state["_buffers"] or name in state["_modules"]):
         return True
     if name in state:
@@ -159,6 +169,7 @@ def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
         if name not in vars(base):
             continue
         if is_srcdiff(base):
+            _of_srcdiff(base, name, type(instance), findings)
             return name in _METHODS_OF_MODULES
         if base is object:
             return False
@@ -167,6 +178,29 @@ def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
         _of_class(base, name, what, findings, look)
         return True
     return False
+
+
+def _of_owner(name: str, owner: Any, what: str, findings: Findings) -> bool:
+    """The same for an optimizer or a schedule, of which nothing but effects may be used: they are called again."""
+    state = owner.__dict__
+    if name in state:
+        raise RefusedError(f"{what}.{name} is an attribute of the {type(owner).__qualname__} itself")
+    for base in type(owner).__mro__[:-1]:
+        if name in vars(base):
+            value = vars(base)[name]
+            if not is_effect(value):
+                raise RefusedError(f"{what}.{name} is no method that is called again at each replay")
+            findings.reads.append(Read("attribute", state, name, MISSING))
+            _of_srcdiff(base, name, type(owner), findings)
+            return True
+    return False
+
+
+def _of_srcdiff(base: Any, name: str, cls: Any, findings: Findings) -> None:
+    """`cls` has an attribute from `base`, a class of srcdiff's: that the attribute is what it is."""
+    bases = cls.__mro__[: cls.__mro__.index(base)]
+    findings.reads += [Read("class attribute", each, name, MISSING) for each in bases if is_srcdiff(each)]
+    findings.reads.append(Read("class attribute", base, name, vars(base)[name]))
 
 
 def resolve_class(name: str, cls: Any, what: str, findings: Findings, look: Look) -> bool:

@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from srcdiff.codegen.loader import load
 from srcdiff.dtypes import default_dtype
 from srcdiff.random import default_generator
+from srcdiff.replay.apart import apart
 from srcdiff.replay.entry import Enter, Text, begin, run_lines, written
-from srcdiff.replay.findings import Findings
+from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import Writer, targets, tensor_conditions, write_guard
-from srcdiff.replay.steps import Accumulate, Call, StepRecorder, Target, Write
+from srcdiff.replay.steps import Accumulate, Call, StepRecorder, Target
 from srcdiff.tape.modes import modes
 
 
@@ -69,8 +68,9 @@ def write_entry(
     for tensor, called in outside.findings.tensors.values():
         w.bind(tensor, called)
     given = write_guard(w, args, kwargs, outside.label, {}, outside.findings.reads, outside.copies)
-    _distinct(w, recorder, given)
-    given += _reads(w, recorder)
+    reads = _reads(w, recorder)
+    _distinct(w, recorder, outside, given)
+    given += reads
     given += [w.bind(array, "constant") for _, array in recorder.constants]
     given += [f"{w.bind(draw, 'draw')}()" for _, draw in recorder.draws]
     outs = [w.fresh("result") for maker in results.makers if maker is not None]
@@ -146,15 +146,23 @@ def _reads(w: Writer, recorder: StepRecorder) -> list[str]:
     return found
 
 
-def _distinct(w: Writer, recorder: StepRecorder, given: Sequence[str]) -> None:
-    """Leaves among the arguments are different ones, and what is written shares no memory with an argument."""
-    leaves = [name for name, each in zip(w.tensors, recorder.given_tensors, strict=True) if each._edge is not None]
-    w.require(*(f"{a} is not {b}" for k, a in enumerate(leaves) for b in leaves[:k]))
-    for effect in recorder.effects:
-        if isinstance(effect, Write) and not effect.target.gradient:
-            array = f"{_tensor(w, recorder, effect.target)}._value"
-            share = w.bind(np.may_share_memory, "may_share_memory")
-            w.require(*(f"not {share}({array}, {other})" for other in given))
+def _distinct(w: Writer, recorder: StepRecorder, outside: Outside, given: Sequence[str]) -> None:
+    """Leaves among the arguments are different ones, and what is changed shares no memory with what is read."""
+    known = zip(w.tensors, recorder.given_tensors, strict=True)
+    leaves = [(name, each) for name, each in known if each._edge is not None]
+    w.require(*(f"{a} is not {b}" for k, (a, _) in enumerate(leaves) for b, _ in leaves[:k]))
+    if not recorder.effects:
+        return
+    tensors = list(recorder.used().values())
+    arrays = outside.findings.arrays
+    if not apart(tensors, [each for _, each in leaves], [*(each._value for each in recorder.arguments), *arrays]):
+        raise RefusedError("tensors that it changes share memory with others that it uses")
+    parts = [
+        w.bind(tuple(tensors), "changed"),
+        f"({''.join(f'{name}, ' for name, _ in leaves)})",
+        f"({''.join(f'{name}, ' for name in (*given, *(w.bind(array, 'array') for array in arrays)))})",
+    ]
+    w.require(f"{w.bind(apart, 'apart')}({', '.join(parts)})")
 
 
 def _tensor(w: Writer, recorder: StepRecorder, target: Target) -> str:

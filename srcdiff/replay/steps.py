@@ -125,7 +125,10 @@ class StepRecorder(Recorder):
         self._numbers: list[tuple[Any, Node]] = []
         #: the nodes of the leaves of the result, None for those that are the same in every call
         self.results: list[Node | None] = []
+        self._returned: list[Any] = []
         self._waiting: list[Any] = []
+        #: parameters that effects may change
+        self._touched: list[Any] = []
         self.inside = self.stopped = False
 
     # -------------------------------------------------------------------------------------------------------- the call
@@ -159,9 +162,11 @@ class StepRecorder(Recorder):
             target = self.target(leaf)
             if target is not None and not target.gradient and target.argument is None:
                 return None
-            shared = [each for each in self.arguments if np.may_share_memory(each._value, leaf._value)]
-            if shared or any(np.may_share_memory(each._value, leaf._value) for each, _ in self.outside.values()):
+            if any(np.may_share_memory(each._value, leaf._value) for each, _ in self._lasting()):
                 self._refuse("its result shares memory with an argument or something from outside")
+            if any(np.may_share_memory(each._value, leaf._value) for each in self._returned):
+                self._refuse("parts of its result share memory")
+            self._returned.append(leaf)
             return self._node(leaf)
         if isinstance(leaf, (np.ndarray, np.generic)):
             self._refuse("it returns an array that was not seen")
@@ -239,6 +244,13 @@ class StepRecorder(Recorder):
             return Target(tensor)
         return next((target for each, target in self._lasting() if each is tensor), None)
 
+    def used(self) -> dict[int, Any]:
+        """The tensors from outside that the call read or changed, by id."""
+        targets = [target for target, _ in self.reads]
+        targets += [effect.target for effect in self.effects if not isinstance(effect, Call)]
+        tensors = [*(target.tensor for target in targets if target.argument is None), *self._touched]
+        return {id(tensor): tensor for tensor in tensors}
+
     def _name(self, target: Target) -> str:
         if target.argument is not None:
             name = self.inputs[target.argument].name or "x"
@@ -257,6 +269,7 @@ class StepRecorder(Recorder):
         out = self._unwatched(functools.partial(function, *args, **kwargs))
         if not self.stopped and owner is not None:
             self.effects.append(Call(function, (owner, *args[1:]), kwargs))
+            self._touched += [tensor for tensor in touched if tensor._requires]
             self._forget(touched)
         return out
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from srcdiff.tape.modes import modes
 
@@ -21,6 +23,15 @@ def effect(written: Callable[[Any], Iterable[Any]]) -> Callable[[F], F]:
                 return method(self, *args, **kwargs)
             return modes.recorder.effect(call, (self, *args), kwargs, written)
 
+        _marked.add(call)
         return call  # type: ignore[return-value]
 
     return mark
+
+
+_marked: WeakSet[Any] = WeakSet()
+
+
+def is_effect(function: Any) -> bool:
+    """Whether a function has been marked."""
+    return type(function) is FunctionType and function in _marked

@@ -175,6 +175,8 @@ def alike(a: Any, b: Any) -> None:
     elif isinstance(a, sd.Tensor):
         assert (a.requires_grad, a.dtype, a.shape) == (b.requires_grad, b.dtype, b.shape)
         np.testing.assert_allclose(a.numpy(force=True), b.numpy(force=True), rtol=2e-5, atol=2e-6)
+    elif isinstance(a, str):
+        assert a == b
     elif a is not None:
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 

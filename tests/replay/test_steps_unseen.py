@@ -1,0 +1,201 @@
+"""Changes between the calls of a compiled step that no operation shows: aliases, methods put in place of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import srcdiff as sd
+from srcdiff import nn
+from tests.replay.test_steps import alike
+
+F = nn.functional
+Wrap = Callable[[Any], Any]
+#: yields what can be seen after each call; compiled by `wrap` or not
+Story = Callable[[Wrap], Iterator[list[Any]]]
+
+
+def seen(*things: Any) -> list[Any]:
+    """Copies of values and gradients."""
+    found: list[Any] = []
+    for each in things:
+        if isinstance(each, nn.Module):
+            found += seen(*each.parameters(), *each.buffers())
+        elif isinstance(each, sd.Tensor):
+            grad = each.grad if each.is_leaf else None
+            found += [each.numpy(force=True).copy(), None if grad is None else grad.numpy(force=True).copy()]
+        else:
+            found.append(f"{type(each).__name__}: {each}" if isinstance(each, Exception) else each)
+    return found
+
+
+def batches(count: int) -> Iterator[tuple[int, Any, Any]]:
+    rng = np.random.default_rng(4)
+    for k in range(count):
+        yield k, sd.tensor(rng.normal(size=(4, 3)).astype(np.float32)), sd.tensor(rng.integers(0, 2, 4))
+
+
+def trainer(model: Any, optimizer: Any) -> Callable[..., Any]:
+    def step(x: Any, y: Any) -> Any:
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def by_hand(parameters: tuple[Any, ...], clear: bool) -> Callable[..., Any]:
+    a, b = parameters
+
+    def step(x: Any) -> None:
+        (a * b * x).sum().backward()
+        with sd.no_grad():
+            for p in parameters:
+                p -= 0.1 * p.grad
+                if clear:
+                    p.grad = None
+
+    return step
+
+
+def indices_that_are_no_rows(wrap: Wrap) -> Iterator[list[Any]]:
+    model = nn.Embedding(5, 2)
+    step = wrap(trainer(model, sd.optim.SGD(model.parameters(), lr=0.1)))
+    for k, _, y in batches(10):
+        rows = np.arange(4)
+        rows[0] = {6: -1, 8: 5}.get(k, 0)
+        try:
+            yield seen(step(sd.tensor(rows), y), model)
+        except IndexError as error:
+            yield seen(error, model)
+
+
+def a_method_of_the_optimizer_itself(wrap: Wrap) -> Iterator[list[Any]]:
+    model, log = nn.Linear(3, 2), []
+    optimizer = sd.optim.SGD(model.parameters(), lr=0.1)
+    step, original = wrap(trainer(model, optimizer)), optimizer.step
+    for k, x, y in batches(10):
+        if k == 5:
+            optimizer.step = lambda: (log.append(1), original())[1]  # type: ignore[method-assign]
+        if k == 8:
+            del optimizer.step
+        yield [*seen(step(x, y), model), len(log)]
+
+
+def a_method_of_a_class_between(wrap: Wrap) -> Iterator[list[Any]]:
+    class Base(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+
+        def part(self, x: Any) -> Any:
+            return self.layer(x)
+
+        def forward(self, x: Any) -> Any:
+            return self.part(x)
+
+    class Derived(Base):
+        pass
+
+    model = Derived()
+    step = wrap(trainer(model, sd.optim.SGD(model.parameters(), lr=0.1)))
+    for k, x, y in batches(12):
+        if k == 5:
+            Derived.part = lambda self, x: 2 * self.layer(x)  # type: ignore[method-assign]
+        if k == 9:
+            Derived.__call__ = lambda self, x: 3 * self.layer(x)  # type: ignore[method-assign]
+        yield seen(step(x, y), model)
+
+
+def gradients_that_are_returned(wrap: Wrap) -> Iterator[list[Any]]:
+    model, kept = nn.Linear(3, 2), []
+
+    def step(x: Any, y: Any) -> Any:
+        F.cross_entropy(model(x), y).backward()
+        return model.weight.grad
+
+    compiled = wrap(step)
+    for _, x, y in batches(8):
+        kept.append(compiled(x, y))
+        yield seen(*kept, model)
+
+
+def lists_that_are_returned(wrap: Wrap) -> Iterator[list[Any]]:
+    model, table = nn.Linear(3, 2), [1.0, 2.0]
+
+    def step(x: Any, y: Any, names: Any) -> Any:
+        F.cross_entropy(model(x), y).backward()
+        return table, names
+
+    compiled = wrap(step)
+    for _, x, y in batches(6):
+        names = ["a", "b"]
+        first, second = compiled(x, y, names)
+        yield [first is table, second is names, *seen(model)]
+
+
+def results_that_share_memory(wrap: Wrap) -> Iterator[list[Any]]:
+    weight = nn.Parameter(sd.ones(3))
+
+    def step(x: Any) -> Any:
+        with sd.no_grad():
+            out = weight * x
+        return out, out[0]
+
+    compiled = wrap(step)
+    for _, x, _ in batches(8):
+        out, row = compiled(x)
+        row.fill_(7.0)
+        yield seen(out, row)
+
+
+def _aliases(wrap: Wrap, clear: bool, join: Callable[[Any, Any], None]) -> Iterator[list[Any]]:
+    a, b = nn.Parameter(sd.ones(3)), nn.Parameter(sd.full((3,), 2.0))
+    step = wrap(by_hand((a, b), clear))
+    for k in range(9):
+        if k == 6:
+            join(a, b)
+        yield seen(step(sd.tensor([0.1, 0.2, 0.3]) * k), a, b)
+
+
+def one_gradient_of_two(wrap: Wrap) -> Iterator[list[Any]]:
+    def join(a: Any, b: Any) -> None:
+        a.grad = b.grad = sd.zeros(3)
+
+    return _aliases(wrap, False, join)
+
+
+def one_array_of_two(wrap: Wrap) -> Iterator[list[Any]]:
+    def join(a: Any, b: Any) -> None:
+        b.data = a.data
+
+    return _aliases(wrap, True, join)
+
+
+def a_gradient_that_is_the_parameter(wrap: Wrap) -> Iterator[list[Any]]:
+    def join(a: Any, b: Any) -> None:
+        a.grad = a.detach()
+
+    return _aliases(wrap, False, join)
+
+
+STORIES: list[Story] = [
+    indices_that_are_no_rows, a_method_of_the_optimizer_itself, a_method_of_a_class_between,
+    gradients_that_are_returned, lists_that_are_returned, results_that_share_memory,
+    one_gradient_of_two, one_array_of_two, a_gradient_that_is_the_parameter,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_what_no_operation_shows_is_seen(story: Story) -> None:
+    told = []
+    for wrap in (lambda function: function, sd.compile):
+        sd.manual_seed(1)
+        told.append(list(story(wrap)))
+    for eager, compiled in zip(*told, strict=True):
+        alike(eager, compiled)
