@@ -17,7 +17,6 @@ from srcdiff.autograd.cache import STATS
 from srcdiff.config import config
 from srcdiff.errors import CompileError
 from srcdiff.replay.findings import RefusedError
-from srcdiff.replay.steps import StepRecorder
 from srcdiff.tape.lower import edge_node
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge
@@ -33,9 +32,6 @@ class Compiled(Transformed):
     def __init__(self, function: Any, argnums: Any = None, argnames: Any = None, has_aux: bool = False) -> None:
         super().__init__(function, argnums, argnames, has_aux)
         self._player.step = True
-        #: by signature: the types of the leaves of the result
-        self._kinds: dict[Any, list[type]] = {}
-        self._recorded: dict[int, StepRecorder] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = self._player.enter(args, kwargs)
@@ -70,7 +66,8 @@ class Compiled(Transformed):
         if watched is None:
             return self._traced_call(args, kwargs)
         entry.checks -= 1
-        if confirms(entry, values, watched, self._recorded[id(entry)]):
+        if confirms(values, watched, entry.recorded):
+            entry.recorded = None
             player.arrange(player.entries)
         else:
             name = getattr(self._function, "__name__", "function")
@@ -80,11 +77,9 @@ class Compiled(Transformed):
     def _sighted(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: Any) -> Any:
         """A call of a kind that was not seen before, or is not recorded."""
         result = self._traced_call(args, kwargs)
-        signature = self._player.signature(args, kwargs, (modes.grad,), style)
-        if signature is not None and signature not in self._player.traced_only:
-            if len(self._kinds) > 256:
-                self._kinds.clear()
-            self._kinds[signature] = [type(leaf) for leaf in flatten(result)[0]]
+        kind = self._player.kind(args, kwargs, (modes.grad,), style)
+        if kind is not None:
+            kind.leaves = tuple(type(leaf) for leaf in flatten(result)[0])
         return result
 
     def _watch(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Watched | None:
@@ -92,7 +87,9 @@ class Compiled(Transformed):
         try:
             STATS.traced += 1
             self._counts.traced += 1
-            watched = watch_step(self._function, args, kwargs, signature, self._name, self._kinds.get(signature, ()))
+            kind = self._player.kinds.get(signature)
+            leaves = () if kind is None else kind.leaves
+            watched = watch_step(self._function, args, kwargs, signature, self._name, leaves)
             self._compile_now(watched.result)
             return watched
         except RefusedError as reason:
@@ -111,7 +108,7 @@ class Compiled(Transformed):
         except (RefusedError, CompileError) as reason:
             self._player.failed(signature, str(reason), False)
             return watched.result
-        self._recorded[id(entry)] = watched.recorder
+        entry.recorded = watched.recorder
         missed = self._player.add(entry)
         if missed is not None:
             STATS.miss(entry, missed)

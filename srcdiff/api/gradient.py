@@ -13,7 +13,7 @@ import numpy as np
 
 from srcdiff.api.agreement import agrees
 from srcdiff.api.inspect import ALWAYS_TRACED, CacheInfo, executable_of, explanation, forward_of, info_of, text_of
-from srcdiff.api.player import Entry, Player, style_of
+from srcdiff.api.player import Entry, Player, Players, style_of
 from srcdiff.api.trace import Trace, trace
 from srcdiff.api.tree import flatten
 from srcdiff.api.watching import Watched, make_entry, prove, watch
@@ -47,6 +47,7 @@ class Transformed:
         self._has_aux = has_aux
         self._counts = Counts()
         self._player = Player(self._counts)
+        self._players = Players()
         wrapper: Any = self
         functools.update_wrapper(wrapper, function, updated=())
 
@@ -54,8 +55,8 @@ class Transformed:
         if instance is None:
             return self
         bound = type(self)(self._function.__get__(instance, owner), self._argnums, self._argnames, self._has_aux)
+        bound._player = self._players.of(instance, bound._player)
         bound._counts = bound._player.counts = self._counts
-        bound._player.refused = "methods are traced on every call"
         return bound
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Entry:
     enter_source: str
     #: the options it was made under that change what is computed
     style: tuple[Any, ...]
+    #: what was seen of the recorded call, until a call has been compared with it
+    recorded: Any = None
     checks: int = CHECKS
     plays: int = 0
     #: calls since the last replay that the guard accepted, and that took another path; what the count of replays was
@@ -91,6 +93,8 @@ class Kind:
     seen: int = 0
     waiting: int = 0
     recorded: int = 0
+    #: the types of the leaves of what such a call returns
+    leaves: tuple[type, ...] = ()
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -179,10 +183,10 @@ class Player:
             return None
         return signature
 
-    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Any:
-        """The signature of a call, None if it cannot have one."""
+    def kind(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Kind | None:
+        """What is known of calls like this one; None if nothing is."""
         try:
-            return signature_of(args, kwargs, chosen, style, self.step)
+            return self.kinds.get(signature_of(args, kwargs, chosen, style, self.step))
         except (RefusedError, TypeError):
             return None
 
@@ -223,6 +227,25 @@ class Player:
         """A replay and its trace gave different results: never replay this function again."""
         self.arrange([])
         self.refused = reason
+
+
+class Players:
+    """The players of a method, by instance; they go with it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[ref[Any], type, Player]] = {}
+
+    def of(self, instance: Any, new: Player) -> Player:
+        """The player of an instance: `new` if it has none, or cannot be referred to weakly."""
+        key, known = id(instance), self._known
+        found = known.get(key)
+        if found is not None and found[0]() is instance and found[1] is type(instance):
+            return found[2]
+        try:
+            known[key] = (ref(instance, lambda _: known.pop(key, None)), type(instance), new)
+        except TypeError:
+            new.refused = "methods of objects that cannot be referred to weakly are traced on every call"
+        return new
 
 
 #: of all functions

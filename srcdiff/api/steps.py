@@ -223,8 +223,8 @@ def _ended(edge: Edge, value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------ the comparison
 
 
-def confirms(entry: Entry, values: Sequence[Any], watched: Watched, recorded: StepRecorder) -> bool:
-    """Whether a call that was watched did and returned what the entry's program gives, `values`, in the same order as
+def confirms(values: Sequence[Any], watched: Watched, recorded: StepRecorder) -> bool:
+    """Whether a call that was watched did and returned what an entry's program gives, `values`, in the same order as
     the call that was `recorded` for the entry.
     """
     recorder = watched.recorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -118,9 +118,7 @@ def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Se
     """What a function reads from outside. Raises RefusedError if it is not proved pure when called with such
     arguments.
     """
-    if type(function) is not FunctionType:
-        raise RefusedError(f"{type(function).__name__} objects are traced on every call")
-    findings = examine(function, _statics(args) + _statics(kwargs.values()))
+    findings = examine(*_with_self(function), _statics(args) + _statics(kwargs.values()))
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
         raise RefusedError("it stores into containers, and was given some")
     others = [value for key, value in (*enumerate(args), *kwargs.items()) if key not in chosen]
@@ -130,11 +128,18 @@ def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Se
     return findings
 
 
-def prove_step(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Findings:
-    """The same for a training step, whose effects may be srcdiff's."""
+def _with_self(function: Any) -> tuple[Any, Any]:
+    """The function that a call runs, and what it is bound to."""
+    if type(function) is MethodType and type(function.__func__) is FunctionType:
+        return function.__func__, function.__self__
     if type(function) is not FunctionType:
         raise RefusedError(f"{type(function).__name__} objects are traced on every call")
-    findings = examine(function, _statics(args) + _statics(kwargs.values()), step=True)
+    return function, None
+
+
+def prove_step(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Findings:
+    """The same for a training step, whose effects may be srcdiff's."""
+    findings = examine(*_with_self(function), _statics(args) + _statics(kwargs.values()), step=True)
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
         raise RefusedError("it stores into containers, and was given some")
     if findings.asks:

@@ -45,8 +45,9 @@ class Findings:
     stores: bool = False
     #: the function may have effects that are srcdiff's: it is a training step
     step: bool = False
-    #: the function itself
+    #: the function itself, and what it is a method of, which is not kept alive
     top: Any = None
+    bound: Any = None
     #: numbers taken out of tensors do nothing but be returned
     numbers_returned: bool = True
     #: functions that call isinstance

@@ -71,7 +71,8 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
     if base is None and not _is_plain_class(kind):
         return False
     _remember(value, findings)
-    findings.reads.append(Read("type", value, what.rpartition(" ")[2], kind))
+    if value is not findings.bound:
+        findings.reads.append(Read("type", value, what.rpartition(" ")[2], kind))
     _sizes(kind, findings)
     if base == "module":
         _module(value, what, findings, look)

@@ -58,12 +58,17 @@ _WHY = {
 }  # fmt: skip
 
 
-def examine(function: Callable[..., Any], static: tuple[Any, ...] = (), step: bool = False) -> Findings:
-    """What `function` reads from outside; `static` are arguments that are no data (functions, modules). A training
-    `step` may have srcdiff's own effects. Raises RefusedError.
+def examine(
+    function: Callable[..., Any], bound: Any = None, static: tuple[Any, ...] = (), step: bool = False
+) -> Findings:  # fmt: skip
+    """What `function` reads from outside; it is a method if there is something that it is `bound` to, `static` are
+    arguments that are no data (functions, modules). A training `step` may have srcdiff's own effects. Raises
+    RefusedError.
     """
-    findings = Findings(step=step)
+    findings = Findings(step=step, bound=bound)
     _value(function, "the function", findings)
+    if bound is not None:
+        _value(bound, "self", findings)
     for argument in static:
         _value(argument, "an argument", findings)
     _resolve(findings)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import math
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -867,3 +869,39 @@ def test_whatever_is_done_with_a_number_that_changes(use: Any) -> None:
             expected, other = sd.value_and_grad(use)(w, rate)
         np.testing.assert_allclose(value, expected, rtol=1e-14)
         np.testing.assert_allclose(slope, other, rtol=1e-14)
+
+
+class _Spring:
+    """Methods under transformations."""
+
+    def __init__(self, stiffness: float) -> None:
+        self.stiffness = stiffness
+
+    @sd.grad
+    def force(self, x: Any) -> Any:
+        return self.energy(x)
+
+    def energy(self, x: Any) -> Any:
+        return 0.5 * self.stiffness * np.sum(np.diff(x) ** 2)
+
+
+def test_methods_are_replayed_for_each_instance() -> None:
+    soft, hard, x = _Spring(1.0), _Spring(10.0), np.array([0.0, 1.0, 3.0])
+    for _ in range(5):
+        np.testing.assert_array_equal(soft.force(x) * 10, hard.force(x))
+    replayed = _Spring.__dict__["force"].cache_info().replayed
+    assert replayed == 4
+    soft.stiffness = 2.0
+    np.testing.assert_array_equal(soft.force(x), [-2.0, -2.0, 4.0])
+    soft.energy = lambda x: np.sum(x)  # type: ignore[method-assign]
+    np.testing.assert_array_equal(soft.force(x), np.ones(3))
+
+
+def test_instances_are_freed_though_their_methods_were_replayed() -> None:
+    spring, x = _Spring(1.0), np.arange(3.0)
+    for _ in range(5):
+        spring.force(x)
+    gone = weakref.ref(spring)
+    del spring
+    gc.collect()
+    assert gone() is None
