@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 from srcdiff.api.gradient import Transformed
-from srcdiff.api.inspect import ALWAYS_TRACED
+from srcdiff.api.inspect import ALWAYS_TRACED, explanation
 from srcdiff.api.player import Entry, style_of
 from srcdiff.api.steps import Watched, confirms, drawn_apart, make_step, watch_step
 from srcdiff.api.tree import flatten
 from srcdiff.autograd.cache import STATS
 from srcdiff.config import config
+from srcdiff.core.program import Program
 from srcdiff.errors import CompileError
 from srcdiff.replay.findings import RefusedError
 from srcdiff.tape.lower import edge_node
@@ -42,16 +43,24 @@ class Compiled(Transformed):
         player = self._player
         if config.replay == "never" or player.refused is not None or modes.recorder is not None:
             return self._traced_call(args, kwargs)
+        serving = self._serving(args, kwargs)
+        if serving is not None:
+            return self._entered(*serving, args, kwargs)
         style = style_of(config.options)
-        for entry in player.entries:
-            if entry.style == style:
-                values = drawn_apart(partial(entry.enter, args, kwargs, True, True))
-                if values is not False:
-                    return self._entered(entry, values, args, kwargs)
         signature = player.wants(args, kwargs, (modes.grad,), style)
         if signature is None:
             return self._sighted(args, kwargs, style)
         return self._record(signature, args, kwargs)
+
+    def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]] | None:
+        """The entry that serves a call, and the values that its program gives: nothing is changed."""
+        style = style_of(config.options)
+        for entry in self._player.entries:
+            if entry.style == style:
+                values = drawn_apart(partial(entry.enter, args, kwargs, True, True))
+                if values is not False:
+                    return entry, values
+        return None
 
     def _entered(self, entry: Entry, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that an entry serves: replayed, or watched if that is still to be compared."""
@@ -130,6 +139,41 @@ class Compiled(Transformed):
                 if type(site) is Site:
                     site.compile_now = True
                     site.counts = self._counts
+
+    # --------------------------------------------------------------------------------------------------- looking inside
+
+    def source(self, *args: Any, forward: bool = False, **kwargs: Any) -> str:
+        """The generated step that serves a call with these arguments, without running it. If there is none, the
+        function runs, with its effects, and this is the generated backward of its result.
+        """
+        entry = self._shown(args, kwargs)
+        return super().source(*args, forward=forward, **kwargs) if entry is None else entry.source
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The program of what `source` shows; it prints."""
+        entry = self._shown(args, kwargs)
+        return super().program(*args, **kwargs) if entry is None else entry.program
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """How a call with these arguments runs. Where none is replayed yet, the function runs, with its effects."""
+        name = getattr(self._function, "__name__", "function")
+        entry = self._shown(args, kwargs)
+        if entry is not None:
+            count = sum(node.prim is not None for node in entry.program.nodes())
+            how = f"replayed: the step runs as one generated function of {count} operations"
+            if entry.checks:
+                how = "recorded: the next call is compared with what its generated function gives, then it is replayed"
+            return f"{name}\n  step      {how}"
+        result = self._traced_call(args, kwargs)
+        if any(isinstance(leaf, TensorBase) and leaf._edge is not None for leaf in flatten(result)[0]):
+            return explanation(self._function, self._depending(result), None, self._counts, self._forward(args, kwargs))
+        return f"{name}\n  step      {self._forward(args, kwargs)}"
+
+    def _shown(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
+        if config.replay == "never" or self._player.refused is not None:
+            return None
+        serving = self._serving(args, kwargs)
+        return None if serving is None else serving[0]
 
     def _root(self, args: Any, kwargs: dict[str, Any]) -> tuple[list[Edge] | None, Any]:
         return None, self._depending(self._traced_call(args, kwargs))

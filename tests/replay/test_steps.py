@@ -307,3 +307,46 @@ def test_a_cleared_cache_starts_anew_and_takes_tensors() -> None:
         assert step.cache_info().replayed == 2
         step.cache_clear()
         assert step.cache_info().replayed == step.cache_info().entries == 0
+
+
+def test_looking_at_a_replayed_step_does_not_run_it() -> None:
+    w = sd.tensor(np.ones(3), requires_grad=True)
+    optimizer = sd.optim.SGD([w], lr=0.1)
+
+    @sd.compile
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = ((w - x) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    x = sd.tensor(np.arange(3.0))
+    for _ in range(2):
+        step(x)
+    assert step.explain(x).startswith("step\n  step      recorded: the next call is compared")
+    for _ in range(2):
+        step(x)
+    before, counts = w.detach().numpy().copy(), step.cache_info()
+    assert "replayed: the step runs as one generated function" in step.explain(x)
+    text = step.source(x)
+    assert text.startswith("def step(x, w):") and "g_w = " in text
+    assert [each.name for each in step.program(x).inputs] == ["x", "w"]
+    np.testing.assert_array_equal(w.detach().numpy(), before)
+    assert step.cache_info() == counts
+
+
+def test_a_step_that_is_not_replayed_is_explained_though_it_returns_a_number() -> None:
+    w = sd.tensor(np.ones(3), requires_grad=True)
+    seen: list[float] = []
+
+    @sd.compile
+    def step(x: Any) -> float:
+        (w * x).sum().backward()
+        seen.append(0.0)
+        return 0.0
+
+    x = sd.tensor(np.arange(3.0))
+    for _ in range(4):
+        step(x)
+    assert step.explain(x).startswith("step\n  step      traced: your function runs on every call, as written, because")
