@@ -21,7 +21,8 @@ def example(name: str) -> ModuleType:
 
 
 def test_there_is_a_test_for_every_example() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"digits", "training_loop", "control_flow"}
+    tested = {"digits", "training_loop", "control_flow", "forecast", "compiled_step"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == tested
 
 
 def test_digits_are_recognised_and_the_backward_pass_is_shown(
@@ -49,3 +50,28 @@ def test_a_loop_as_long_as_the_data_ask_for_has_the_right_slope(capsys: pytest.C
     for slope, formula in example("control_flow").main():
         assert slope == pytest.approx(formula, rel=1e-9)
     assert "found it compiled" in capsys.readouterr().out
+
+
+def test_a_recurrent_network_forecasts_better_than_the_last_sample(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("tqdm")
+    picture = tmp_path / "forecast.png"
+    errors = example("forecast").main(["--plot", str(picture)])
+    assert errors["recurrent network"] < 0.85 * errors["like the last sample"]
+    assert errors["linear"] < 0.85 * errors["like the last sample"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr()
+    assert "40/40" in printed.err
+    assert "3 calls ran the loop above, 357 the function generated from it" in printed.out
+    assert "replayed: forward and backward run as one generated function" in printed.out
+
+
+def test_a_compiled_step_trains_as_the_step_it_was_made_of(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn")
+    difference, accuracy = example("compiled_step").main(["--steps", "200"])
+    assert difference < 1e-5 and accuracy > 0.8
+    printed = capsys.readouterr().out
+    assert "3 calls of the compiled step ran as written, 197 as one generated function" in printed
+    assert "relu = np.maximum(images @ model_0_weight.T + model_0_bias, 0)" in printed
