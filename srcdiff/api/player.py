@@ -24,6 +24,7 @@ from srcdiff.core.program import Program
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.entry import Enter
 from srcdiff.replay.findings import RefusedError
+from srcdiff.replay.records import fields_of
 from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
@@ -301,4 +302,7 @@ def _kind(value: Any, tensors: bool) -> Any:
         return (kind,)
     if kind is FunctionType or kind is ModuleType or kind is np.ufunc:
         return (kind, id(value))
-    raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
+    names = fields_of(value)
+    if names is None:
+        raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
+    return (kind, tuple(_kind(getattr(value, name), tensors) for name in names))

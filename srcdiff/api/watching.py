@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from srcdiff.replay.guard import unchanged, write_guard
 from srcdiff.replay.number import Number
 from srcdiff.replay.purity import examine
 from srcdiff.replay.recorder import AbandonedError, Recorder
+from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.rolled import fuse_loops, shared_results
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
@@ -118,9 +120,12 @@ def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Se
     """What a function reads from outside. Raises RefusedError if it is not proved pure when called with such
     arguments.
     """
-    findings = examine(*_with_self(function), _statics(args) + _statics(kwargs.values()))
+    static = _statics(args) + _statics(kwargs.values())
+    findings = examine(*_with_self(function), static)
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
         raise RefusedError("it stores into containers, and was given some")
+    if findings.stored and any(map(dataclasses.is_dataclass, static)):
+        raise RefusedError("its methods store into `self`, and it was given a dataclass")
     others = [value for key, value in (*enumerate(args), *kwargs.items()) if key not in chosen]
     arrays = any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in flatten(others)[0])
     if findings.asks and arrays and not (config.options.clone and all(cloned(f) is not f for f in findings.asks)):
@@ -179,7 +184,8 @@ def _paths(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return [p for k, part in enumerate(value) for p in _paths(part, (*path, k))]
     if type(value) is dict:
         return [p for k, part in value.items() for p in _paths(part, (*path, k))]
-    return [path]
+    names = fields_of(value)
+    return [path] if names is None else [p for n in names for p in _paths(getattr(value, n), (*path, n))]
 
 
 def _data(
@@ -200,6 +206,9 @@ def _data(
         return kind(_data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in enumerate(value))
     if kind is dict:
         return {k: _data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in value.items()}
+    names = fields_of(value)
+    if names is not None:
+        return maker(kind)(*(_data(recorder, getattr(value, n), f"{name}_{n}", numbers, (*path, n)) for n in names))
     return value
 
 
@@ -212,6 +221,8 @@ def _statics(values: Any) -> tuple[Any, ...]:
             found += _statics(value.values())
         elif type(value) in (FunctionType, ModuleType, np.ufunc):
             found += (value,)
+        elif (names := fields_of(value)) is not None:
+            found += (type(value), *_statics([getattr(value, name) for name in names]))
     return found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from srcdiff.codegen.loader import load
 from srcdiff.config import config
 from srcdiff.replay.guard import Writer, targets
+from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.strict import state, strict, tighten
 
 #: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded, `()` if it
@@ -30,16 +31,20 @@ class Text(str):
     __slots__ = ()
 
 
-def written(structure: Any) -> Text:
-    """The expression that makes such a structure of lists, tuples, dicts and None around expressions."""
+def written(structure: Any, w: Writer) -> Text:
+    """The expression that makes such a structure of containers and None around expressions."""
     if isinstance(structure, Text):
         return structure
     kind = type(structure)
     if structure is None:
         return Text("None")
     if kind is dict:
-        return Text("{" + ", ".join(f"{key!r}: {written(part)}" for key, part in structure.items()) + "}")
-    parts = ", ".join(map(written, structure))
+        return Text("{" + ", ".join(f"{key!r}: {written(part, w)}" for key, part in structure.items()) + "}")
+    fields = fields_of(structure)
+    if fields is not None:
+        inner = ", ".join(written(getattr(structure, field), w) for field in fields)
+        return Text(f"{w.bind(maker(kind), kind.__name__)}({inner})")
+    parts = ", ".join(written(part, w) for part in structure)
     if kind is tuple:
         return Text(f"({parts}{',' * (len(structure) == 1)})")
     assert kind is list
@@ -104,7 +109,7 @@ def finish(
         went = (name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True))
         w.require(*went, instead="()")
     value, *gradients = (_finished(w, *pair) for pair in zip(outs, results, strict=True))
-    w.lines.append(f"    return {value}, {written(structured(gradients))}")
+    w.lines.append(f"    return {value}, {written(structured(gradients), w)}")
     text = "\n".join(w.lines) + "\n"
     return load(text, "enter", "entry", dict(w.names)), text
 

@@ -18,6 +18,7 @@ import numpy as np
 from srcdiff.codegen.namer import Namer
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.findings import MISSING, Read, RefusedError
+from srcdiff.replay.records import fields_of
 from srcdiff.tape.node import LEAF, AccumulateGrad
 from srcdiff.tape.value import TensorBase
 
@@ -187,6 +188,14 @@ def _argument(
         w.require(*_constant(w, name, name, value))
     elif kind is FunctionType or kind is ModuleType or kind is np.ufunc:
         w.require(f"{name} is {w.bind(value, value.__name__)}")
+    elif (fields := fields_of(value)) is not None:
+        w.require(f"type({name}) is {w.bind(kind, kind.__name__)}")
+        if not isinstance(value, tuple):
+            w.require(f"[*{name}.__dict__] == {w.bind(list(fields), f'{name}_fields')}")
+        for field in fields:
+            inner = w.fresh(f"{name}_{field}"[:40])
+            w.lines.append(f"    {inner} = {name}.{field}")
+            _argument(w, inner, getattr(value, field), (*path, field), data, arrays)
     else:
         raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 

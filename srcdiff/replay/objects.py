@@ -11,6 +11,7 @@ A class that can do more than functions and plain attributes tell (`__getattr__`
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -68,7 +69,7 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         findings.classes.append((value, what))
         return True
     base = _kind_of_srcdiff(kind)
-    if base is None and not _is_plain_class(kind):
+    if base is None and not is_plain_class(kind):
         return False
     _remember(value, findings)
     if value is not findings.bound:
@@ -106,14 +107,14 @@ def _kind_of_srcdiff(cls: Any) -> str | None:
 def _makes_plain_instances(cls: Any) -> bool:
     """Whether calling a class makes an instance with a dict and runs `__init__`, and does nothing else."""
     bases = cls.__mro__[:-1]
-    return bool(bases) and _is_plain_class(cls) and not any("__new__" in vars(base) for base in bases)
+    return bool(bases) and is_plain_class(cls) and not any("__new__" in vars(base) for base in bases)
 
 
 class _Plain:
     """The layout of an instance that is a dict and nothing else."""
 
 
-def _is_plain_class(cls: Any) -> bool:
+def is_plain_class(cls: Any) -> bool:
     """Whether instances are made of a dict and of what the class and its bases have."""
     layout = (cls.__basicsize__, cls.__dictoffset__) == (_Plain.__basicsize__, _Plain.__dictoffset__)
     return layout and all(map(_is_plain_base, cls.__mro__[:-1]))
@@ -121,7 +122,16 @@ def _is_plain_class(cls: Any) -> bool:
 
 def _is_plain_base(base: Any) -> bool:
     names = vars(base)
-    return type(base) is type and "__slots__" not in names and _UNSEEN.isdisjoint(names)
+    if type(base) is not type or "__slots__" in names:
+        return False
+    # a frozen dataclass refuses to be written
+    frozen = getattr(names.get("__dataclass_params__"), "frozen", False)
+    return all(frozen and is_generated(names[name]) for name in _UNSEEN.intersection(names))
+
+
+def is_generated(value: Any) -> bool:
+    """Whether `dataclasses` has written a method, which then looks at fields alone."""
+    return type(value) is FunctionType and value.__code__.co_qualname.startswith("__create_fn__.")
 
 
 def _container(value: Any, what: str, findings: Findings, look: Look) -> None:
@@ -211,11 +221,23 @@ def resolve_class(name: str, cls: Any, what: str, findings: Findings, look: Look
     for base in cls.__mro__[:-1]:
         if name in vars(base):
             value = vars(base)[name]
+            if is_generated(value):
+                _fields(base, name, what, findings, look)
+                return True
             if type(value) is FunctionType:
                 findings.methods.add(id(value))
             _of_class(base, name, what, findings, look)
             return True
     return False
+
+
+def _fields(cls: Any, name: str, what: str, findings: Findings, look: Look) -> None:
+    """Look at a method that `dataclasses` has written."""
+    findings.reads.append(Read("class attribute", cls, name, vars(cls)[name]))
+    for field in dataclasses.fields(cls):
+        findings.fields.add(field.name)
+        if field.default_factory not in (dataclasses.MISSING, list, dict, set, tuple):
+            look(field.default_factory, f"{what}.{field.name}", findings)
 
 
 #: what may be called on modules of srcdiff
@@ -246,7 +268,9 @@ def implicit(cls: Any) -> Iterator[str]:
     for base in cls.__mro__[:-1]:
         if not is_srcdiff(base):
             for name, value in vars(base).items():
-                if name[:2] == "__" and name not in _UNUSED and isinstance(value, (FunctionType, property)):
+                if name[:2] != "__" or name in _UNUSED or is_generated(value):
+                    continue
+                if isinstance(value, (FunctionType, property)):
                     yield name
 
 

@@ -1,9 +1,13 @@
-"""Classes of namedtuples: whether instances can do anything but hold their fields."""
+"""Namedtuples and dataclasses: whether instances can do anything but hold their fields, and what these are."""
 
 from __future__ import annotations
 
 import collections
+import dataclasses
+from collections.abc import Callable
 from typing import Any
+
+from srcdiff.replay.objects import is_plain_class
 
 _SAMPLE: Any = collections.namedtuple("_SAMPLE", "a")
 _FIELD = type(vars(_SAMPLE)["a"])
@@ -29,3 +33,28 @@ def is_plain_record(cls: Any) -> bool:
     methods = [vars(cls).get(name) for name in ("__repr__", "_replace", "_asdict", "__getnewargs__")]
     made = getattr(cls.__new__, "__globals__", {}).get("__name__") == f"namedtuple_{cls.__name__}"
     return made and all(getattr(method, "__globals__", None) is _MODULE for method in methods)
+
+
+def fields_of(value: Any) -> tuple[str, ...] | None:
+    """The names of the fields of a namedtuple or dataclass that is nothing but these; None for anything else."""
+    cls = type(value)
+    if isinstance(value, tuple):
+        return cls._fields if cls is not tuple and is_plain_record(cls) else None
+    if not dataclasses.is_dataclass(cls) or not is_plain_class(cls):
+        return None
+    names = tuple(field.name for field in dataclasses.fields(cls))
+    return names if tuple(value.__dict__) == names else None
+
+
+def maker(cls: Any) -> Callable[..., Any]:
+    """A function that makes an instance of its fields, in their order; a dataclass's `__init__` is not run."""
+    if issubclass(cls, tuple):
+        return cls  # type: ignore[no-any-return]
+    names = tuple(field.name for field in dataclasses.fields(cls))
+
+    def make(*parts: Any) -> Any:
+        made = object.__new__(cls)
+        made.__dict__.update(zip(names, parts, strict=True))
+        return made
+
+    return make

@@ -108,7 +108,7 @@ def _constant(w: Writer, leaf: Any) -> Text:
 def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
     """The expression of the structure: written out, or made by a function where it has kinds of its own."""
     try:
-        return written(results.rebuild(list(leaves)))
+        return written(results.rebuild(list(leaves)), w)
     except (AssertionError, TypeError):
         return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
 

@@ -17,6 +17,7 @@ import srcdiff as sd
 from srcdiff.api import player
 from srcdiff.replay import strict
 from srcdiff.replay.entry import Text, written
+from srcdiff.replay.guard import Writer
 
 SCALE = 2.0
 
@@ -51,7 +52,7 @@ def test_structures_are_written_as_they_are() -> None:
     a, b = Text("a"), Text("b")
     for structure in (a, [a, b], (a,), (), [], {"x": a, 1: [b, None]}, None, ((a, b), {"y": (b,)})):
         space = {"a": 1.5, "b": 2.5}
-        made = eval(written(structure), space)
+        made = eval(written(structure, Writer()), space)
         assert repr(made).replace("1.5", "'a'").replace("2.5", "'b'") == repr(structure)
 
 

@@ -6,6 +6,7 @@ PYTEST_DONT_REWRITE: the functions are to be what is written.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import gc
 import math
@@ -14,7 +15,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -905,3 +906,56 @@ def test_instances_are_freed_though_their_methods_were_replayed() -> None:
     del spring
     gc.collect()
     assert gone() is None
+
+
+@dataclasses.dataclass
+class _Params:
+    """Arguments with names."""
+
+    w: Any
+    b: Any
+    power: float = 2.0
+
+    def out(self, x: Any) -> Any:
+        return np.tanh(x @ self.w + self.b) * self.power
+
+
+@dataclasses.dataclass(frozen=True)
+class _Frozen:
+    w: Any
+    inner: Any
+
+
+class _Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_dataclasses_and_named_tuples_among_the_arguments() -> None:
+    def function(params: _Params, data: _Frozen, pair: _Pair) -> Any:
+        return np.sum(params.out(data.w)) + np.sum(pair.first * data.inner["k"]) * pair.second
+
+    gradient = sd.value_and_grad(function, argnums=(0, 2))
+    plain = sd.value_and_grad(function, argnums=(0, 2))
+    rng = np.random.default_rng(0)
+    for k in range(8):
+        params = _Params(rng.normal(size=(3, 2)), rng.normal(size=2), 2.0 if k < 5 else 3.0)
+        args = (params, _Frozen(rng.normal(size=(4, 3)), {"k": 2.0}), _Pair(rng.normal(size=3), 1.5))
+        value, (of_params, of_pair) = gradient(*args)
+        with sd.config(replay="never"):
+            expected, (other, other_pair) = plain(*args)
+        assert type(of_params) is _Params and type(of_pair) is _Pair
+        np.testing.assert_allclose(value, expected)
+        for field in ("w", "b", "power"):
+            np.testing.assert_allclose(getattr(of_params, field), getattr(other, field))
+        np.testing.assert_allclose(of_pair.first, other_pair.first)
+        np.testing.assert_allclose(of_pair.second, other_pair.second)
+    assert gradient.cache_info().replayed >= 3
+
+
+def test_a_dataclass_with_more_than_its_fields_is_traced() -> None:
+    gradient = sd.grad(lambda w, p: np.sum(w * p.extra))
+    for k in range(5):
+        params = _Params(np.ones(2), 0.0)
+        params.extra = float(k)  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(gradient(np.ones(2), params), np.full(2, float(k)))
