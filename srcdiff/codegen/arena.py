@@ -2,12 +2,12 @@
 
 Guarantees: a buffer holds only values that nothing outside the step can see: no output lives in it, nor a view of it.
 Two values that live in one buffer are those that `schedule` lets share memory. A step with buffers needs hardly more
-memory than without: where values come and go, and others take their place, it has none.
+memory than without: values that come and go, so that others take their place, have none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -39,9 +39,11 @@ def buffered(
     }
 
 
-def raises_peak(steps: Sequence[Step], plan: Plan, outputs: Collection[Node], buffers: Mapping[Node, Node]) -> bool:
-    """Whether a step needs more memory at once, by more than one part in `SLACK`, if these values have buffers than if
-    each is freed after its use.
+def affordable(
+    steps: Sequence[Step], plan: Plan, outputs: Collection[Node], buffers: Mapping[Node, Node]
+) -> dict[Node, Node]:
+    """Those of the buffers with which a step needs hardly more memory at once than if each value is freed after its
+    use, by no more than one part in `SLACK`. Those used for the shortest time go first: others take their place.
     """
     root = roots(steps)
     last = last_uses(steps, root)
@@ -58,16 +60,24 @@ def raises_peak(steps: Sequence[Step], plan: Plan, outputs: Collection[Node], bu
     for value, here in place.items():
         gone[here] = max(gone.get(here, 0), len(steps) if value in kept else last[value])
 
-    def peak(chosen: Iterable[Node]) -> int:
+    def peak(lent: Collection[Node]) -> int:
         change = [0] * (len(steps) + 2)
-        for here in chosen:
+        for here in born.keys() - lent:
             change[born[here]] += size_of(here)
             change[gone[here] + 1] -= size_of(here)
-        return max(accumulate(change))
+        return sum(map(size_of, lent)) + max(accumulate(change))
 
-    lent = set(buffers.values())
-    with_buffers = sum(map(size_of, lent)) + peak(here for here in born if here not in lent)
-    return SLACK * with_buffers > (SLACK + 1) * peak(born)
+    most = (SLACK + 1) * peak(()) // SLACK
+    longest = sorted(set(buffers.values()), key=lambda here: born[here] - gone[here])
+    few, many = 0, len(longest) + 1  # with `few` it fits, with `many` it may not
+    while many - few > 1:
+        count = (few + many) // 2
+        if peak(set(longest[:count])) <= most:
+            few = count
+        else:
+            many = count
+    lent = set(longest[:few])
+    return {value: first for value, first in buffers.items() if first in lent}
 
 
 def declaration(arena: str, firsts: Sequence[Node]) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from srcdiff.codegen.arena import buffered, declaration, giving, raises_peak, taking
+from srcdiff.codegen.arena import affordable, buffered, declaration, giving, taking
 from srcdiff.codegen.header import Header, docstring
 from srcdiff.codegen.idioms import adds_up, index_tree, number, written, zeros
 from srcdiff.codegen.namer import Namer
@@ -250,9 +250,7 @@ class _Function:
         plan = schedule(steps, kept, large)
         if self.quick and count <= LONGEST:
             able = [s.defines for s in steps if s.writable or (s.fresh and s.defines.prim.name == "matmul")]  # type: ignore[union-attr]
-            found = buffered(steps, plan, kept, able, large)
-            if not raises_peak(steps, plan, kept, found):
-                self.buffers = found
+            self.buffers = affordable(steps, plan, kept, buffered(steps, plan, kept, able, large))
             for first in dict.fromkeys(self.buffers.values()):
                 self.buffer_names[first] = self.namer.take(f"buffer_{len(self.buffer_names) + 1}")
         return self._by_statement(groups, plan)

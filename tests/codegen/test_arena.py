@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from srcdiff import runtime
+from srcdiff.aval import aval
 from srcdiff.codegen.emit import emit
 from srcdiff.codegen.loader import load
 from srcdiff.codegen.loops import emit_loops
@@ -182,6 +183,34 @@ def test_buffers_do_not_raise_the_peak() -> None:
         tracemalloc.stop()
     size = results[0].nbytes
     assert peak < (len(outputs) + 3.5) * size
+
+
+def test_values_that_live_long_have_buffers_where_all_would_be_too_many() -> None:
+    """What is read again far below has a buffer; the one that is freed for the next has none."""
+    b = Builder()
+    x, c = b.input(f64(ROWS, ROWS), "x"), b.input(aval((ROWS, ROWS), np.dtype(bool)), "c")
+    squares, power = P["square"](x) + 1.0, P["exp"](x)
+    product = power * x
+    value = P["where"](c, P["log"](squares), product)
+    slope = P["where"](c, x / squares, power + product)
+    program = Program("step", (x, c), (total(value), slope))
+    step, text = loaded(program)
+    assert "np.square(x, out=buffer_1)" in text
+    assert "np.exp(x, out=buffer_2)" in text
+    assert "np.multiply(power, x, out=buffer_3)" in text
+    assert "buffer_4" not in text
+    assert "log = np.log(total)" in text and "del log" in text
+    given = values(5)[0], values(6)[0] > 0
+    tracemalloc.start()
+    try:
+        step(*given)  # the buffers count
+        results = step(*given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5.1 * results[1].nbytes
+    for got, want in zip(results, interpret(program, given), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_small_arrays_get_memory_only_where_speed_counts() -> None:
