@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -26,7 +27,7 @@ from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
 from srcdiff.replay.entry import Result, begin, finish
 from srcdiff.replay.findings import Findings, RefusedError
-from srcdiff.replay.guard import unchanged, write_guard
+from srcdiff.replay.guard import Writer, unchanged, write_guard
 from srcdiff.replay.number import Number
 from srcdiff.replay.purity import examine
 from srcdiff.replay.recorder import AbandonedError, Recorder
@@ -81,6 +82,7 @@ def watch(
     ordered = [arguments[key] for key in chosen]
     edges: list[Edge] = [tensor._edge for argument in ordered for tensor in argument.tensors]
     copies = {id(array): array.copy() for array in findings.arrays}
+    parts = [part.copy() for part, _ in findings.containers]
     before = modes.grad
     modes.recorder = recorder
     modes.update(grad=True)
@@ -91,6 +93,7 @@ def watch(
     finally:
         modes.recorder = None
         modes.update(grad=before)
+        _refill([part for part, _ in findings.containers], parts)
         _restore(findings.arrays, copies)
     if recorder.failed is not None:
         raise RefusedError(recorder.failed)
@@ -114,6 +117,19 @@ def _restore(arrays: Sequence[Any], copies: dict[int, Any]) -> None:
         if not unchanged(array, copies[id(array)]):
             array[...] = copies[id(array)]
             raise RefusedError("it writes into an array from outside")
+
+
+def _refill(containers: Sequence[Any], parts: Sequence[Any]) -> None:
+    """The same for lists and dicts, which `+=` changes."""
+    changed = False
+    for container, before in zip(containers, parts, strict=True):
+        pair = [[*part, *part.values()] if type(part) is dict else part for part in (container, before)]
+        if len(pair[0]) != len(pair[1]) or not all(map(is_, *pair)):
+            changed = True
+            container.clear()
+            (container.update if type(container) is dict else container.extend)(before)
+    if changed:
+        raise RefusedError("it changes a list or a dict from outside")
 
 
 def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any]) -> Findings:
@@ -254,7 +270,7 @@ def make_entry(
     writer = begin(name)
     given = write_guard(writer, args, kwargs, label, watched.data, watched.findings.reads, watched.copies)
     writer.require(*(text.format(*writer.numbers) for text in recorder.conditions))
-    given += [_unwrapped(text.format(*writer.numbers)) for text in recorder.expressions]
+    given += [_real(writer, _unwrapped(text.format(*writer.numbers))) for text in recorder.expressions]
     given += [writer.bind(array, "constant") for _, array in recorder.constants]
     constants = [constant for constant, _ in recorder.constants]
     inputs = (*recorder.inputs, *recorder.expressions.values(), *constants)
@@ -292,6 +308,17 @@ def make_entry(
         structured if also else lambda parts: structured(run.rebuild(parts)),
     )
     return Entry(signature, enter, outcomes, program, source, text, style_of(options))
+
+
+def _real(w: Writer, text: str) -> str:
+    """The expression of a float; powers of negative numbers may be complex, and are left to tracing."""
+    return f"{w.bind(_as_real, 'real')}({text})" if "**" in text else text
+
+
+def _as_real(value: Any) -> float:
+    if type(value) is not float:
+        raise ValueError("a number is complex")
+    return value
 
 
 def _unwrapped(text: str) -> str:

@@ -26,8 +26,8 @@ class Read:
     "code", "defaults"               the function
     "class"                          a class of namedtuples; value: what is in it
     "class attribute"                a class
-    "class size"                     a class; value: how many attributes of its own it has
-    "type"                           an object, whose class is the value
+    "class size"                     a class; value: how many attributes of its own it has, and its bases
+    "type"                           an object, whose class is the value, and its dict
     "content"                        a list or a dict; value: its parts, for a dict its keys and its parts
     """
 

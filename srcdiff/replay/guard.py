@@ -244,11 +244,16 @@ def _outside(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[s
         elif read.kind == "class":
             conditions.append(f"{w.bind(holds, 'holds')}({holder}, {w.bind(read.value, 'content')})")
         elif read.kind == "type":
-            conditions.append(f"type({holder}) is {w.bind(read.value, read.value.__name__)}")
+            state = w.bind(read.holder.__dict__, f"{holder}_state")
+            conditions += [
+                f"type({holder}) is {w.bind(read.value, read.value.__name__)}",
+                f"{holder}.__dict__ is {state}",
+            ]
         elif read.kind == "content":
             conditions += _content(w, holder, read, copies)
         elif read.kind == "class size":
-            conditions.append(f"len({holder}.__dict__) == {read.value}")
+            size, bases = read.value
+            conditions += [f"len({holder}.__dict__) == {size}", f"{holder}.__mro__ is {w.bind(bases, 'bases')}"]
         elif read.kind == "class attribute":
             expected = w.bind(read.value, read.name)
             conditions.append(f"{holder}.__dict__.get({read.name!r}, {missing}) is {expected}")

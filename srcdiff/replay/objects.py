@@ -90,7 +90,7 @@ def _sizes(cls: Any, findings: Findings) -> None:
     """A method that a class of the user's gets later may decide what an operator or an inherited name means."""
     for base in cls.__mro__[:-1]:
         if not is_srcdiff(base):
-            findings.reads.append(Read("class size", base, base.__name__, len(vars(base))))
+            findings.reads.append(Read("class size", base, base.__name__, (len(vars(base)), base.__mro__)))
 
 
 def _kind_of_srcdiff(cls: Any) -> str | None:
@@ -180,13 +180,13 @@ def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
         if name not in vars(base):
             continue
         if is_srcdiff(base):
-            _of_srcdiff(base, name, type(instance), findings)
+            _inherited(base, name, type(instance), findings)
             return name in _METHODS_OF_MODULES
         if base is object:
             return False
         if not module:
             findings.reads.append(Read("attribute", state, name, MISSING))
-        _of_class(base, name, what, findings, look)
+        _of_class(type(instance), base, name, what, findings, look)
         return True
     return False
 
@@ -202,15 +202,15 @@ def _of_owner(name: str, owner: Any, what: str, findings: Findings) -> bool:
             if not is_effect(value):
                 raise RefusedError(f"{what}.{name} is no method that is called again at each replay")
             findings.reads.append(Read("attribute", state, name, MISSING))
-            _of_srcdiff(base, name, type(owner), findings)
+            _inherited(base, name, type(owner), findings)
             return True
     return False
 
 
-def _of_srcdiff(base: Any, name: str, cls: Any, findings: Findings) -> None:
-    """`cls` has an attribute from `base`, a class of srcdiff's: that the attribute is what it is."""
+def _inherited(base: Any, name: str, cls: Any, findings: Findings) -> None:
+    """`cls` has an attribute from `base`: that the attribute is what it is, and none is before it."""
     bases = cls.__mro__[: cls.__mro__.index(base)]
-    findings.reads += [Read("class attribute", each, name, MISSING) for each in bases if is_srcdiff(each)]
+    findings.reads += [Read("class attribute", each, name, MISSING) for each in bases]
     findings.reads.append(Read("class attribute", base, name, vars(base)[name]))
 
 
@@ -226,7 +226,7 @@ def resolve_class(name: str, cls: Any, what: str, findings: Findings, look: Look
                 return True
             if type(value) is FunctionType:
                 findings.methods.add(id(value))
-            _of_class(base, name, what, findings, look)
+            _of_class(cls, base, name, what, findings, look)
             return True
     return False
 
@@ -247,10 +247,10 @@ _METHODS_OF_MODULES = frozenset((
 ))  # fmt: skip
 
 
-def _of_class(cls: Any, name: str, what: str, findings: Findings, look: Look) -> None:
-    """Look at an attribute of a user's class."""
-    value = vars(cls)[name]
-    findings.reads.append(Read("class attribute", cls, name, value))
+def _of_class(cls: Any, base: Any, name: str, what: str, findings: Findings, look: Look) -> None:
+    """Look at an attribute that instances of `cls` have from `base`, a class of the user's."""
+    value = vars(base)[name]
+    _inherited(base, name, cls, findings)
     if isinstance(value, property):
         parts: tuple[Any, ...] = (value.fget,)
     elif isinstance(value, (staticmethod, classmethod)):
