@@ -12,6 +12,7 @@ from srcdiff.nn import functional as F
 from srcdiff.nn import init
 from srcdiff.nn.module import Module
 from srcdiff.nn.parameter import Parameter
+from srcdiff.tape.modes import modes
 from srcdiff.tape.overwrite import overwrite
 from srcdiff.tape.record import plain
 
@@ -166,9 +167,12 @@ class _BatchNorm(Module):
         momentum = self.momentum
         tracked = self.running_mean is not None
         if self.training and tracked and self.num_batches_tracked is not None:
-            count = int(self.num_batches_tracked._array) + 1
-            overwrite(self.num_batches_tracked, count)
-            momentum = 1.0 / count if momentum is None else momentum
+            if modes.recorder is not None and momentum is not None:
+                self.num_batches_tracked.add_(1)
+            else:
+                count = int(self.num_batches_tracked._array) + 1
+                overwrite(self.num_batches_tracked, count)
+                momentum = 1.0 / count if momentum is None else momentum
         return F.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, self.training or not tracked,
             momentum or 0.0, self.eps,

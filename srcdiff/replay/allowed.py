@@ -55,6 +55,7 @@ _MORE = """
 """
 _TRANSFORMS = "grad value_and_grad"
 _TORCH = """
+    CrossEntropyLoss MSELoss L1Loss NLLLoss BCELoss BCEWithLogitsLoss SmoothL1Loss HuberLoss KLDivLoss long int bool
     unsqueeze permute view mm bmm mv addmm matmul t relu sigmoid softmax log_softmax logsumexp softplus gelu silu
     elu selu leaky_relu relu6 hardtanh hardsigmoid hardswish mish softsign tanhshrink logsigmoid glu celu linear
     bilinear conv1d conv2d conv3d max_pool1d max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool2d layer_norm

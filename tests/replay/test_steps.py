@@ -350,3 +350,39 @@ def test_a_step_that_is_not_replayed_is_explained_though_it_returns_a_number() -
     for _ in range(4):
         step(x)
     assert step.explain(x).startswith("step\n  step      traced: your function runs on every call, as written, because")
+
+
+class Tokens(nn.Module):
+    """Integers in, through an embedding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.norm, self.out = nn.Embedding(10, 6), nn.LayerNorm(6), nn.Linear(6, 2)
+
+    def forward(self, x: Any) -> Any:
+        """Logits."""
+        return self.out(self.norm(self.table((x * 2).long() % 10)).mean(axis=1))
+
+
+class Pictures(nn.Module):
+    """Convolution of rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv1d(1, 4, 2), nn.ReLU(), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(4, 2))
+
+    def forward(self, x: Any) -> Any:
+        """Logits."""
+        return self.layers(x[:, None, :])
+
+
+def normalized() -> Any:
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+
+
+@pytest.mark.parametrize("make", [normalized, Tokens, Pictures])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_layers_of_all_kinds(make: Callable[[], Any], optimizer: str) -> None:
+    """Running statistics, rows of a table, windows."""
+    compiled, flags = compare(plain_step, make=make, optimizer=optimizer)
+    assert sum(flags) >= 8, (compiled._player.refused, compiled._player.traced_only)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.autograd.modes import no_grad
 from srcdiff.dtypes import numpy_dtype
 from srcdiff.errors import ArgumentError, ShapeError, UnsupportedError
 from srcdiff.nn.functional.common import perhaps_in_place
@@ -20,6 +21,7 @@ from srcdiff.ops.structural import reshape
 from srcdiff.ops.transcendental import sqrt
 from srcdiff.random import _bernoulli, drawing
 from srcdiff.size import Size
+from srcdiff.tape.modes import modes
 from srcdiff.tape.overwrite import overwrite
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -210,12 +212,20 @@ def batch_norm(
             f"Expected more than 1 value per channel when training, got input size {Size(input.shape)!r}"
         )
     if running_mean is not None:
-        value = input._value if isinstance(input, TensorBase) else input
-        batch_mean = value.mean(axis)
-        batch_var = value.var(axis) * (count / (count - 1))
-        overwrite(running_mean, (1 - momentum) * running_mean._array + momentum * batch_mean)
-        overwrite(running_var, (1 - momentum) * running_var._array + momentum * batch_var)
+        watched = modes.recorder is not None  # it must see how the new values come about
+        value = input if watched or not isinstance(input, TensorBase) else input._value
+        with no_grad():
+            _move(running_mean, momentum, np.mean(value, axis), watched)
+            _move(running_var, momentum, np.var(value, axis) * (count / (count - 1)), watched)
     return _standardized(input, axis, eps, weight, bias)
+
+
+def _move(running: Any, momentum: float, batch: Any, watched: bool) -> None:
+    """Move a running statistic toward that of a batch."""
+    if watched:
+        running.copy_((1 - momentum) * running + momentum * batch)
+    else:
+        overwrite(running, (1 - momentum) * running._array + momentum * batch)
 
 
 def instance_norm(
