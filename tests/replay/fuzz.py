@@ -49,6 +49,8 @@ class Side:
         names = ("LOG", "COUNT", "STORE", "BUFFER", "A", "G", "K", "T")
         found = {name: space.get(name, "missing") for name in names}
         found["LOG"] = [str(type(part)) if isinstance(part, sd.Tensor) else part for part in space["LOG"]]
+        found["list"], found["table"] = list(space["LIST"]), dict(space["TABLE"])
+        found["thing"] = dict(vars(space["THING"]), scaled=None)
         found["calls"] = getattr(space["helper"], "calls", None)
         found["rng"] = space["RNG"].bit_generator.state["state"]
         return found
@@ -115,8 +117,10 @@ def arguments(r: random.Random, rng: Any) -> tuple[list[Any], dict[str, Any]]:
     kwargs: dict[str, Any] = {}
     given = r.random()
     if given < 0.1:
-        args.append(r.choice([2, 2.0, True, 3, np.int64(2)]))
-    elif given < 0.2:
+        args.append(r.choice([2, 2.0, True, 3, np.int64(2), round(r.uniform(-1.0, 3.0), 3)]))
+    elif given < 0.4:
+        args.append(r.uniform(0.5, 3.0))
+    elif given < 0.5:
         kwargs = r.choice([{"k": 3}, {"flag": True}, {"k": 2, "flag": False}, {"flag": False, "k": 2}, {"flag": 1}])
     return args, kwargs
 

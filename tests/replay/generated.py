@@ -43,7 +43,27 @@ class Writer:
 
     def number(self) -> str:
         return self.random.choice(
-            ["G", "K", "0.5", "2", "-1.0", "T[1]", "len(x)", "x.shape[0]", "k", "math.pi", "1", "float(K)"]
+            [
+                "G",
+                "K",
+                "0.5",
+                "2",
+                "-1.0",
+                "T[1]",
+                "len(x)",
+                "x.shape[0]",
+                "k",
+                "math.pi",
+                "1",
+                "float(K)",
+                "THING.b",
+                "THING.twice",
+                "LIST[-1]",
+                "TABLE['a']",
+                "len(LIST)",
+                "int(np.argmax(x))",
+                "sum(LIST)",
+            ]
         )
 
     def expression(self) -> str:
@@ -68,7 +88,7 @@ class Writer:
             f"not {self.scalar()} < 0.2",
             "flag", "flag or K > 2", "k == 2", "MODE == 'plain'", f"np.any({self.vector()} > 1.0)", f"np.all({self.vector()} < 2.0)",
             f"{self.vector()}[1] > {self.vector()}[2]", "len(x) > 3", "x.ndim == 1", "isinstance(k, int)", "y is None", "k in (2, 3)",
-            "x.dtype == np.float64", f"any(q > 1.0 for q in {self.vector()})", f"bool({self.scalar()} > 0.1)",
+            "x.dtype == np.float64", "THING", "THING.b > 1.0", "'a' in TABLE", "k * 1.5 > 2.0", f"any(q > 1.0 for q in {self.vector()})", f"bool({self.scalar()} > 0.1)",
         ])  # fmt: skip
 
     def add(self, depth: int, line: str) -> None:

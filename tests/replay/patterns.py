@@ -28,6 +28,22 @@ T = (1.0, 2, (0.25, -0.5))
 MODE = "plain"
 BUFFER = np.zeros(4)
 Pair = namedtuple("Pair", "first second")
+LIST = [0.5, 2.0]
+TABLE = {"a": 1.5, "b": LIST}
+
+class Base:
+    c = 0.25
+    def scaled(self, a):
+        return a * self.b + self.c
+    @property
+    def twice(self):
+        return 2 * self.b
+
+class Thing(Base):
+    def __init__(self, b):
+        self.b = b
+
+THING = Thing(0.5)
 
 def helper(a, b=0.5, *, c=1.0):
     return a * b + c
@@ -46,7 +62,9 @@ UNARY = _listed(
     np.arctan({}) | np.maximum({}, 0.25) | np.where({} > 0, {}, 0.5 * {}) | np.clip({}, -1.0, 1.0) | sine({}) |
     np.log(np.abs({}) + 1.0) | {} / 2 | 2 / ({} * {} + 1) | helper({}) | helper({}, c=G) | deep({}, K) |
     np.square({}) | np.where({} > 0, np.sqrt(np.abs({})), {}) | {} % 1.5 | {} // 0.5 + {} | np.nan_to_num({}) |
-    np.sign({}) * {} | np.float64(2.0) * {} | {} ** K | {} * T[2][0] | 0.0 + {} | {} * 1
+    np.sign({}) * {} | np.float64(2.0) * {} | {} ** K | {} * T[2][0] | 0.0 + {} | {} * 1 |
+    THING.scaled({}) | Thing(G).scaled({}) | {} * LIST[0] | {} * TABLE['b'][1] |
+    {} * Thing({}).b
     """
 )
 BINARY = _listed(
@@ -79,7 +97,8 @@ TO_VECTOR = _listed(
 #: what a function had better not do, if it is to be replayed
 EFFECTS = _listed(
     r"""
-    LOG.append(len(LOG)) | global COUNT; COUNT += 1 | STORE['n'] = STORE.get('n', 0) + 1 |
+    b = LIST; b += [0.5] | LOG.append(len(LOG)) | THING.b = THING.b + 1.0 | TABLE['a'] = TABLE['a'] * 0.5 |
+    global COUNT; COUNT += 1 | STORE['n'] = STORE.get('n', 0) + 1 |
     x = x + RNG.normal() * 0.0 + RNG.normal() | BUFFER[0] += 1 | BUFFER[:] = 3.0 | LOG.append(x) |
     helper.calls = getattr(helper, 'calls', 0) + 1 | b = BUFFER; b += 1 | print(end='') | y += 0.5 | y[0] = 3.0 |
     x[1] = 2.0 | np.add(BUFFER, 1, out=BUFFER) | BUFFER.fill(len(LOG) + 1.0) | y *= 2.0 |
@@ -91,6 +110,13 @@ EFFECTS = _listed(
 #: what happens to a module between calls
 ACTIONS = _listed(
     """
+    THING.b = 1.25 | THING.c = 0.75 | Base.c = 0.125 | THING = Thing(2.0) | THING.__dict__ = {'b': 3.0} |
+    Thing.scaled = lambda self, a: a - self.b | THING.scaled = lambda a: a * 3.0 |
+    Base.scaled = lambda self, a: a + 1.0 | Base.twice = 4.0 | THING.__class__ = Base |
+    LIST[0] = 1.25 | LIST.append(1.0) | LIST = [1.5, 0.5] |
+    LIST.reverse() |
+    TABLE['a'] = 0.25 | TABLE['b'] = [1.0, 3.0] | TABLE = {'b': LIST, 'a': 1.0} | del TABLE['a'] |
+    Thing.__init__ = lambda self, b: None | Thing.__bool__ = lambda self: False |
     G = 2.5 | G = 1.5 | G = 2 | G = True | G = 2.0 | G = np.float64(2.5) | G = -0.0 | G = 0.0 | K = 1 | K = 3 |
     K = True | K = 2 | A[0] = 4.0 | A[1] = 0.0 | A[:] = A[::-1].copy() | A = np.array([1.0, 2.0, 3.0, 4.0]) |
     A = A.astype(np.float32) | A = [1.0, 2.0, 0.5, 0.1] | T = (2.0, 3, (1.0, 1.0)) | T = (1.0, 2, (0.25, -0.5)) |
