@@ -16,7 +16,7 @@ from srcdiff.api.tree import flatten
 from srcdiff.autograd.cache import STATS
 from srcdiff.config import config
 from srcdiff.core.program import Program
-from srcdiff.errors import CompileError
+from srcdiff.errors import CompileError, ReplayError
 from srcdiff.replay.findings import RefusedError
 from srcdiff.tape.lower import edge_node
 from srcdiff.tape.modes import modes
@@ -66,7 +66,9 @@ class Compiled(Transformed):
         """A call that an entry serves: replayed, or watched if that is still to be compared."""
         player = self._player
         entry.plays += 1
-        if not entry.checks:
+        options = config.options
+        asked = options.check_replay and entry.plays % options.check_replay == 0
+        if not entry.checks and not asked:
             player.arrange([entry, *(other for other in player.entries if other is not entry)])
             STATS.replayed += 1
             self._counts.replayed += 1
@@ -74,13 +76,14 @@ class Compiled(Transformed):
         watched = self._watch(entry.signature, args, kwargs)
         if watched is None:
             return self._traced_call(args, kwargs)
-        entry.checks -= 1
+        entry.checks = max(entry.checks - 1, 0)
         if confirms(values, watched, entry.recorded):
-            entry.recorded = None
             player.arrange(player.entries)
-        else:
-            name = getattr(self._function, "__name__", "function")
-            player.disagreed(f"a replay of {name} would do something else than running it")
+            return watched.result
+        name = getattr(self._function, "__name__", "function")
+        player.disagreed(f"a replay of {name} would do something else than running it")
+        if asked:
+            raise ReplayError(player.refused)
         return watched.result
 
     def _sighted(self, args: tuple[Any, ...], kwargs: dict[str, Any], style: Any) -> Any:
@@ -117,7 +120,7 @@ class Compiled(Transformed):
         except (RefusedError, CompileError) as reason:
             self._player.failed(signature, str(reason), False)
             return watched.result
-        entry.recorded = watched.recorder
+        entry.recorded = watched.recorder.effects
         missed = self._player.add(entry)
         if missed is not None:
             STATS.miss(entry, missed)

@@ -52,8 +52,8 @@ class Entry:
     enter_source: str
     #: the options it was made under that change what is computed
     style: tuple[Any, ...]
-    #: what was seen of the recorded call, until a call has been compared with it
-    recorded: Any = None
+    #: the effects of the recorded call
+    recorded: Any = ()
     checks: int = CHECKS
     plays: int = 0
     #: calls since the last replay that the guard accepted, and that took another path; what the count of replays was

@@ -29,13 +29,14 @@ from srcdiff.core.builder import interpret, rename
 from srcdiff.core.program import Node, Program
 from srcdiff.random import default_generator
 from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.effects import Call, Effect
 from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.fuse import optimised
 from srcdiff.replay.rolled import shared_results
 from srcdiff.replay.step_entry import Outside, Results, write_entry
-from srcdiff.replay.steps import Call, StepRecorder
+from srcdiff.replay.steps import StepRecorder
 from srcdiff.tape import record
-from srcdiff.tape.node import Edge
+from srcdiff.tape.node import AccumulateGrad, Edge
 from srcdiff.tape.overwrite import overwrite
 from srcdiff.tape.site import Site
 from srcdiff.tape.value import TensorBase
@@ -178,11 +179,11 @@ def _results(watched: Watched) -> tuple[Results, list[Node]]:
     """What the call returned, and the nodes of its values."""
     leaves, rebuild = flatten(watched.result)
     nodes = watched.recorder.results
-    makers = [_maker(leaf, node) for leaf, node in zip(leaves, nodes, strict=True)]
+    makers = [_maker(leaf, node, watched.recorder) for leaf, node in zip(leaves, nodes, strict=True)]
     return Results(makers, leaves, rebuild), [node for node in nodes if node is not None]
 
 
-def _maker(leaf: Any, node: Node | None) -> Callable[[Any], Any] | None:
+def _maker(leaf: Any, node: Node | None, recorder: StepRecorder) -> Callable[[Any], Any] | None:
     """How a leaf of the result is made of a value of the program; None for what is always the same."""
     if node is None:
         if not isinstance(leaf, TensorBase) and type(leaf) not in (int, float, bool, str, complex):
@@ -191,7 +192,7 @@ def _maker(leaf: Any, node: Node | None) -> Callable[[Any], Any] | None:
     if isinstance(leaf, TensorBase):
         if leaf._edge is None:
             return record.plain
-        if not _has_run(leaf._edge):
+        if not _has_run(leaf._edge, recorder):
             raise RefusedError("its result is part of a graph that backward has not run through")
         return partial(_ended, leaf._edge)
     if isinstance(leaf, np.ndarray):
@@ -207,10 +208,25 @@ def _number(value: Any) -> Any:
     return value.item()
 
 
-def _has_run(edge: Edge) -> bool:
-    """Whether backward has freed the graph that begins here."""
-    node = edge[0] if type(edge) is tuple else edge
-    return node is not None and node.saved is None and type(node.site) is Site
+def _has_run(edge: Edge, recorder: StepRecorder) -> bool:
+    """Whether backward has freed the graph that begins here: all of it that does not lead, through operations that save
+    nothing, to leaves from outside, which are the same in every call.
+    """
+    waiting, seen = [edge], set()
+    while waiting:
+        one = waiting.pop()
+        node: Any = one[0] if type(one) is tuple else one
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if type(node) is AccumulateGrad:
+            if id(node.variable) not in recorder.outside:
+                return False
+        elif type(node.site) is not Site or node.saved:
+            return False
+        elif node.saved is not None:
+            waiting.extend(node.inputs)
+    return True
 
 
 def _ended(edge: Edge, value: Any) -> Any:
@@ -223,16 +239,16 @@ def _ended(edge: Edge, value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------ the comparison
 
 
-def confirms(values: Sequence[Any], watched: Watched, recorded: StepRecorder) -> bool:
+def confirms(values: Sequence[Any], watched: Watched, recorded: Sequence[Effect]) -> bool:
     """Whether a call that was watched did and returned what an entry's program gives, `values`, in the same order as
-    the call that was `recorded` for the entry.
+    the call for which the entry was made, whose effects are `recorded`.
     """
     recorder = watched.recorder
-    if watched.recorder.failed is not None or len(recorder.effects) != len(recorded.effects):
+    if watched.recorder.failed is not None or len(recorder.effects) != len(recorded):
         return False
     leaves = zip(flatten(watched.result)[0], recorder.results, strict=True)
     given = [_value(leaf) for leaf, node in leaves if node is not None]
-    for one, other in zip(recorder.effects, recorded.effects, strict=True):
+    for one, other in zip(recorder.effects, recorded, strict=True):
         if type(one) is not type(other):
             return False
         if isinstance(one, Call) and isinstance(other, Call):

@@ -14,10 +14,11 @@ from srcdiff.codegen.loader import load
 from srcdiff.dtypes import default_dtype
 from srcdiff.random import default_generator
 from srcdiff.replay.apart import apart
+from srcdiff.replay.effects import Accumulate, Call, Target
 from srcdiff.replay.entry import Enter, Text, begin, run_lines, written
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import Writer, targets, tensor_conditions, write_guard
-from srcdiff.replay.steps import Accumulate, Call, StepRecorder, Target
+from srcdiff.replay.steps import StepRecorder
 from srcdiff.tape.modes import modes
 
 

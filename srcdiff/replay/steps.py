@@ -1,18 +1,14 @@
 """Watching a call that has effects: its program, and what is done with the program's values, in order.
 
 A `StepRecorder` watches the real call. What a replay could not repeat makes it stop watching; the call goes on as if
-nobody had. Effects are of three kinds, and happen at a replay after the program has run:
-    Accumulate  a cotangent arrives at a leaf
-    Write       a tensor from outside is written in place
-    Call        a method whose work is not looked into, an optimizer's step
-A tensor that a Call has changed cannot be read after it: the program runs before.
+nobody had. Effects (`effects`) happen at a replay after the program has run. A tensor that a Call has changed cannot be
+read after it: the program runs before.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +17,7 @@ from srcdiff.aval import aval
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.core.program import Node, Source
 from srcdiff.random import watch
+from srcdiff.replay.effects import Accumulate, Call, Effect, Target, Write
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
@@ -29,55 +26,6 @@ from srcdiff.tape.value import TensorBase
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Target:
-    """A tensor that outlives the call: `tensor` itself, or the `argument` of that number; or the gradient of that."""
-
-    tensor: Any
-    argument: int | None = None
-    gradient: bool = False
-
-    def _key(self) -> tuple[Any, ...]:
-        return (id(self.tensor), self.argument, self.gradient)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Target) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-
-@dataclass(slots=True)
-class Accumulate:
-    """A cotangent, `node`, was added to the gradient of a leaf. `value` is what it was in the recorded call."""
-
-    target: Target
-    node: Node
-    value: Any
-    name: str
-
-
-@dataclass(slots=True)
-class Write:
-    """A tensor was given a new value in place; `silent`: through its `.data`, which versions do not count."""
-
-    target: Target
-    node: Node
-    value: Any
-    name: str
-    silent: bool
-
-
-@dataclass(slots=True)
-class Call:
-    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor."""
-
-    function: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
-Effect = Accumulate | Write | Call
 _CONSTANTS = (int, float, bool, str, type(None))
 
 

@@ -386,3 +386,36 @@ def test_layers_of_all_kinds(make: Callable[[], Any], optimizer: str) -> None:
     """Running statistics, rows of a table, windows."""
     compiled, flags = compare(plain_step, make=make, optimizer=optimizer)
     assert sum(flags) >= 8, (compiled._player.refused, compiled._player.traced_only)
+
+
+def mean_of_squares(w: World) -> Callable[..., Any]:
+    model, optimizer = w.model, w.optimizer
+
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = ((model(x)[:, 0] - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def test_a_loss_whose_last_operation_saves_nothing() -> None:
+    assert sum(compare(mean_of_squares)[1]) >= 8
+
+
+def test_every_third_replay_is_compared_on_demand() -> None:
+    world = World()
+    step, x, y = sd.compile(plain_step(world)), sd.as_tensor(world.xs[0]), sd.as_tensor(world.ys[0])
+    with sd.config(check_replay=3):
+        for _ in range(33):
+            step(x, y)
+        assert 18 <= step.cache_info().replayed <= 21
+        parameter = next(iter(world.model.parameters()))
+        entry = step._player.entries[0]
+        entry.enter = lambda *args: tuple(np.zeros_like(v) for v in ([0.0] * 7)) if args[-1] is True else ()
+        before = parameter.numpy(force=True).copy()
+        with pytest.raises(sd.errors.ReplayError, match="would do something else"):
+            [step(x, y) for _ in range(3)]
+    assert not np.array_equal(before, parameter.numpy(force=True))

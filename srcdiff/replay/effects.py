@@ -1,0 +1,64 @@
+"""What a training step does besides computing, in the order in which it does it:
+
+Accumulate  a cotangent arrives at a leaf
+Write       a tensor that outlives the call is written in place
+Call        a method whose work is not looked into, an optimizer's step, is called
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from srcdiff.core.program import Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A tensor that outlives the call: `tensor` itself, or the `argument` of that number; or the gradient of that."""
+
+    tensor: Any
+    argument: int | None = None
+    gradient: bool = False
+
+    def _key(self) -> tuple[Any, ...]:
+        return (id(self.tensor), self.argument, self.gradient)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@dataclass(slots=True)
+class Accumulate:
+    """A cotangent, `node`, was added to the gradient of a leaf. `value` is what it was in the recorded call."""
+
+    target: Target
+    node: Node
+    value: Any
+    name: str
+
+
+@dataclass(slots=True)
+class Write:
+    """A tensor was given a new value in place; `silent`: through its `.data`, which versions do not count."""
+
+    target: Target
+    node: Node
+    value: Any
+    name: str
+    silent: bool
+
+
+@dataclass(slots=True)
+class Call:
+    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+Effect = Accumulate | Write | Call
