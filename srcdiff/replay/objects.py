@@ -255,6 +255,8 @@ def _of_class(cls: Any, base: Any, name: str, what: str, findings: Findings, loo
         parts: tuple[Any, ...] = (value.fget,)
     elif isinstance(value, (staticmethod, classmethod)):
         parts = (value.__func__,)
+    elif is_srcdiff(type(value)) and type(getattr(value, "_function", None)) is FunctionType:
+        parts = (value._function,)  # a method under a transformation
     elif type(value) is FunctionType or not hasattr(type(value), "__get__"):
         parts = (value,)
     else:

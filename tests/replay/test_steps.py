@@ -419,3 +419,32 @@ def test_every_third_replay_is_compared_on_demand() -> None:
         with pytest.raises(sd.errors.ReplayError, match="would do something else"):
             [step(x, y) for _ in range(3)]
     assert not np.array_equal(before, parameter.numpy(force=True))
+
+
+class Trainer:
+    """A step that is a method, called like one of its optimizer's."""
+
+    def __init__(self) -> None:
+        sd.manual_seed(0)
+        self.model = nn.Linear(3, 1)
+        self.optimizer = sd.optim.Adam(self.model.parameters(), lr=0.1)
+
+    def loss(self, x: Any, y: Any) -> Any:
+        return ((self.model(x) - y) ** 2).mean()
+
+    @sd.compile
+    def step(self, x: Any, y: Any) -> Any:
+        self.optimizer.zero_grad()
+        loss = self.loss(x, y)
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+
+def test_a_step_that_is_a_method() -> None:
+    compiled, plain = Trainer(), Trainer()
+    x, y = sd.as_tensor(np.linspace(-1, 1, 12).reshape(4, 3).astype(np.float32)), sd.ones(4, 1)
+    run = Trainer.__dict__["step"]._function
+    for _ in range(8):
+        np.testing.assert_allclose(compiled.step(x, y), run(plain, x, y), rtol=1e-6)
+    assert Trainer.__dict__["step"].cache_info().replayed == 5
