@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -24,8 +25,13 @@ _STEP: Final = 0.125
 _POINTS: Final = np.exp(np.arange(-25.0, 5.6, _STEP))[:, None]
 _WEIGHTS: Final = np.full(_POINTS.shape, _STEP)
 _WEIGHTS[0] /= -math.expm1(-_STEP)
-_LEGENDRE: Final = tuple(part[:, None] for part in np.polynomial.legendre.leggauss(80))
 _BLOCK: Final = 256  # whose 245 points each stay in the cache: twice as fast as thousands
+
+
+@cache
+def _legendre() -> tuple[Array, ...]:
+    """Points and weights on [-1, 1], found when first needed: that takes longer than importing this module."""
+    return tuple(part[:, None] for part in np.polynomial.legendre.leggauss(80))
 
 
 def bell(slope: Callable[[int, int], Any], m: int, n: int = 0) -> Any:
@@ -192,7 +198,7 @@ def _vonmises_slope(kappa: Array, x: Array, n: int) -> Array:
     """From 0, where the function is 1/2 for all kappa; nothing is left of the density 12 standard deviations away."""
     turn = np.remainder(x + math.pi, 2.0 * math.pi) - math.pi
     end = np.clip(turn, -12.0 / np.sqrt(kappa), 12.0 / np.sqrt(kappa))
-    points, weights = _LEGENDRE
+    points, weights = _legendre()
     t = 0.5 * end * (points + 1.0)
     density = np.exp(-2.0 * kappa * np.sin(0.5 * t) ** 2) / (2.0 * math.pi * special.ive(0, kappa))
     moment = bell(circular_slopes(kappa, np.cos(t), special.ive), n)
