@@ -42,8 +42,8 @@ def buffered(
 def affordable(
     steps: Sequence[Step], plan: Plan, outputs: Collection[Node], buffers: Mapping[Node, Node]
 ) -> dict[Node, Node]:
-    """Those of the buffers with which a step needs hardly more memory at once than if each value is freed after its
-    use, by no more than one part in `SLACK`. Those used for the shortest time go first: others take their place.
+    """All buffers, if a step with them needs more memory at once than if each value is freed after its use by no more
+    than one part in `SLACK`; else those with which it needs no more, without those used for the shortest time.
     """
     root = roots(steps)
     last = last_uses(steps, root)
@@ -67,7 +67,9 @@ def affordable(
             change[gone[here] + 1] -= size_of(here)
         return sum(map(size_of, lent)) + max(accumulate(change))
 
-    most = (SLACK + 1) * peak(()) // SLACK
+    most = peak(())
+    if SLACK * peak(set(buffers.values())) <= (SLACK + 1) * most:
+        return dict(buffers)
     longest = sorted(set(buffers.values()), key=lambda here: born[here] - gone[here])
     few, many = 0, len(longest) + 1  # with `few` it fits, with `many` it may not
     while many - few > 1:
