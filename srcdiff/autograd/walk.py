@@ -33,9 +33,11 @@ def walk(
     retain: bool,
     create_graph: bool,
     nodes: Sequence[GradNode] | None = None,
+    partial: bool = False,
 ) -> tuple[list[Any], list[tuple[GradNode, Any]]]:
     """Run backward. Gives the cotangents of `wanted` (None where there is none), and for `wanted=None` the pairs of
-    leaf node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`.
+    leaf node and cotangent to accumulate. Cotangents are arrays, or Tensors under `create_graph`. `partial`: what
+    arrives at one that is wanted goes no further, nor to its hooks, so that the others do not get it too.
     """
     run = Run()
     outer, before = modes.backward_run, (modes.grad, modes.recording)
@@ -43,7 +45,8 @@ def walk(
         modes.backward_run = run
         if modes.grad is not create_graph:
             modes.update(grad=create_graph)
-        result = _walk(roots, cts, wanted, retain, create_graph, collect(roots) if nodes is None else nodes)
+        found = collect(roots) if nodes is None else nodes
+        result = _walk(roots, cts, wanted, retain, create_graph, found, partial)
     finally:
         modes.backward_run = outer
         modes.grad, modes.recording = before  # no call: Ctrl-C may come at any
@@ -59,6 +62,7 @@ def _walk(
     retain: bool,
     create_graph: bool,
     nodes: Sequence[GradNode],
+    partial: bool,
 ) -> tuple[list[Any], list[tuple[GradNode, Any]]]:
     needed = None if wanted is None else leading_to(nodes, wanted)
     captured: dict[tuple[int, int], Any] = {}
@@ -76,7 +80,8 @@ def _walk(
                 continue
             ct = pending.pop(key)
             site = node.site
-            if type(site) is MarkedSite:
+            ends = partial and key in capturing
+            if type(site) is MarkedSite and not ends:
                 seen = _landed(ct)
                 made = before_node(node, seen, create_graph)
                 ct = ct if made is seen and type(ct) is Partial else made
@@ -84,6 +89,8 @@ def _walk(
                 for which in targets:
                     if which[0] == key:
                         captured[which] = landed(ct.get(which[1]) if type(ct) is dict else ct)
+            if ends:
+                continue
             if site.prim is None and node.apply is None:
                 if wanted is None and type(node) is AccumulateGrad:
                     arriving.append((node, landed(ct)))

@@ -13,6 +13,7 @@ from srcdiff.ops import linalg as ops
 from srcdiff.ops.linalg import adjoint
 from srcdiff.ops.shaping import triu
 from srcdiff.ops.structural import cast
+from srcdiff.scipy.implicit import settled
 from srcdiff.scipy.linalg.factors import lower_factor
 from srcdiff.scipy.linalg.matrices import from_triangle, inexact, matrices, square, vectors
 from srcdiff.scipy.linalg.solving import hermitian_from_bands
@@ -167,23 +168,23 @@ def schur(a: Any, output: Any = "real") -> Any:
     t, z = linalg.schur(plain(a), output=output, check_finite=False)
     if np.any(np.diagonal(t, -1)):
         raise unsupported("scipy.linalg.schur: output='real' for a matrix with complex eigenvalues (use 'complex')")
-    system = _commutator(t)
-    # each turn changes no value, and makes derivatives right to one more order
-    for _ in range(3):
-        z = np.matmul(z, _turn(np.matmul(np.matmul(adjoint(z), a), z), system))
-    return triu(np.matmul(np.matmul(adjoint(z), a), z), k=0), z
+    similar: Any = lambda z: np.matmul(np.matmul(adjoint(z), a), z)
+
+    def turned(z: Any) -> Any:
+        m = similar(z)
+        return np.matmul(z, _turn(m, _commutator(triu(m, k=0))))
+
+    z = settled(turned, z, a._traced)
+    return triu(similar(z), k=0), z
 
 
 def _commutator(t: Any) -> Any:
     """The matrix of x -> x t - t x on strictly lower triangles; singular where eigenvalues coincide."""
     n = t.shape[0]
     i, j = np.tril_indices(n, -1)
-    columns = []
-    for p, q in zip(i, j, strict=True):
-        x = np.zeros_like(t)
-        x[p, q] = 1.0
-        columns.append((x @ t - t @ x)[i, j])
-    return np.stack(columns, axis=1) if columns else np.zeros((0, 0), t.dtype)
+    units = np.zeros((i.size, n, n))
+    units[np.arange(i.size), i, j] = 1.0
+    return np.matrix_transpose((np.matmul(units, t) - np.matmul(t, units))[:, i, j])
 
 
 def _turn(m: Any, system: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Riccati equations, by the implicit function theorem: right to third order."""
+"""Riccati equations, by the implicit function theorem."""
 
 from __future__ import annotations
 

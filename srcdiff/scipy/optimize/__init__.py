@@ -1,6 +1,6 @@
 """`srcdiff.scipy.optimize`: roots and minima as functions of what the function depends on, by implicit derivatives.
 
-The function may take values under differentiation as arguments or from outside. Derivatives are right to third order.
+The function may take values under differentiation as arguments or from outside. Derivatives are right to any order.
 """
 
 from __future__ import annotations
