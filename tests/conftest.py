@@ -6,6 +6,7 @@ import os
 
 os.environ.setdefault("SRCDIFF_VERIFY", "1")  # programs are verified after every pass
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots are drawn without a screen
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and the cores have other tests to run
 
 import sys
 from collections.abc import Callable, Iterator
@@ -74,7 +75,7 @@ class Untraced:
         return None if type(tracer).__module__.startswith("coverage") else tracer
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _replaying() -> Iterator[None]:
     """Replays are off where every line is traced, as under a debugger: in the tests they are on under coverage."""
     with pytest.MonkeyPatch.context() as patch:  # not the test's own, which it may undo

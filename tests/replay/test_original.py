@@ -61,7 +61,7 @@ def test_rewritten_code_keeps_places_and_names(module: Any) -> None:
         assert code.co_firstlineno == f.__code__.co_firstlineno
 
 
-@pytest.mark.parametrize(("f", "args"), programs.SEEN, ids=str)
+@pytest.mark.parametrize(("f", "args"), programs.SEEN, ids=lambda part: getattr(part, "__name__", str(part)))
 def test_a_debugger_sees_the_same_lines(f: Any, args: Any) -> None:
     def lines(g: Any) -> list[Any]:
         seen: list[Any] = []
