@@ -143,14 +143,16 @@ binom = elementwise(
 # ---------------------------------------------------------------------------------------------- divergences and losses
 
 
-def _tame(x: Any, y: Any) -> Any:
-    """y, and 0 where x is 0 and log1p y is infinite or NaN: there x log1p y is 0, as are its slopes."""
-    return where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, y)
+def _tame(t: Any, x: Any, y: Any) -> Any:
+    """y in the dtype of t, and 0 where x is 0 and log1p y is infinite or NaN: there x log1p y is 0, as are its
+    slopes.
+    """
+    return cast(where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, y), dtype=t.dtype)
 
 
 xlog1py: Primitive = elementwise(
     "xlog1py", "x y", "rt.special.xlog1py(x, y)",
-    [lambda t, out, x, y: xlog1py(t, _tame(x, y)), lambda t, out, x, y: t * (x / (1.0 + _tame(x, y)))], real=True,
+    [lambda t, out, x, y: xlog1py(t, _tame(t, x, y)), lambda t, out, x, y: t * (x / (1.0 + _tame(t, x, y)))], real=True,
 )  # fmt: skip
 rel_entr = elementwise(
     "rel_entr", "x y", "rt.special.rel_entr(x, y)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 
@@ -23,6 +24,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="one version measures the table; the laws run on all")
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
 def test_rows_are_current(entry: Entry) -> None:
     cells = measured(entry)

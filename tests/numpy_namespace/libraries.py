@@ -32,7 +32,7 @@ fft.fft(A) fft.irfft(A) fft.rfftn(A) signal.fftconvolve(A,B) signal.hilbert(A) s
 vq.whiten(A) integrate.trapezoid(A,dx=0.5) integrate.cumulative_trapezoid(A)
 """.split()
 REFUSED = """
-stats.norm.pdf(A) signal.medfilt(A,3) fft.dct(A) special.ellipkm1(A) special.agm(A,B)
+stats.norm.pdf(A) signal.medfilt(A,3) fft.dct(A) special.agm(A,B)
 """.split()
 LEARN = """
 preprocessing.StandardScaler().fit_transform(A)
