@@ -43,14 +43,18 @@ def _range(part: slice) -> Any:
     return start + np.arange(count) * step
 
 
-class _Concatenator:
-    """`np.r_` or `np.c_`."""
+class _StandIn:
+    """In the place of one of NumPy's objects that are subscripted: it has the attributes of the original."""
 
     def __init__(self, original: Any) -> None:
         self._original = original
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)
+
+
+class _Concatenator(_StandIn):
+    """`np.r_` or `np.c_`."""
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if type(key) is tuple else (key,)
@@ -76,14 +80,8 @@ class _Concatenator:
         return np.concatenate(flat).astype(pattern.dtype)[self._original[tuple(where)]]
 
 
-class _Grid:
+class _Grid(_StandIn):
     """`np.mgrid` or `np.ogrid`."""
-
-    def __init__(self, original: Any) -> None:
-        self._original = original
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if type(key) is tuple else (key,)
