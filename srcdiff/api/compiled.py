@@ -121,10 +121,7 @@ class Compiled(Transformed):
             self._player.failed(signature, str(reason), False)
             return watched.result
         entry.recorded = watched.recorder.effects
-        missed = self._player.add(entry)
-        if missed is not None:
-            STATS.miss(entry, missed)
-            self._counts.miss(entry, missed)
+        self._player.add(entry)
         return watched.result
 
     def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
-from srcdiff.autograd.cache import Counts
+from srcdiff.autograd.cache import STATS, Counts
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.replay.allowed import SCALAR_TYPES
@@ -191,9 +191,9 @@ class Player:
         except (RefusedError, TypeError):
             return None
 
-    def add(self, entry: Entry) -> str | None:
-        """Remember an entry, and say why there was none; None if it is known: a path that is recorded again did not run
-        as recorded.
+    def add(self, entry: Entry) -> None:
+        """Remember an entry, and count it with the reason why there was none, unless it is known: a path that is
+        recorded again did not run as recorded.
         """
         reason = "a call like this one was seen for the second time"
         if self.entries:
@@ -201,14 +201,15 @@ class Player:
         for known in self.entries:
             if known.path() == entry.path() and not known.plays:
                 self.traced_only[entry.signature] = "it warned, or took another path, whenever it was replayed"
-                return None
+                return
             if known.signature == entry.signature:
                 reason = "another path through its branches, or other values read from outside"
         kind = self.kinds.setdefault(entry.signature, Kind())
         kind.waiting, kind.recorded = 0, kind.recorded + 1
         entry.replayed = self.counts.replayed
         self.arrange([entry, *self.entries])
-        return f"{entry.place}: {reason}"
+        for counts in (STATS, self.counts):
+            counts.miss(entry, f"{entry.place}: {reason}")
 
     def clear(self) -> None:
         """Forget all calls."""
