@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from srcdiff.api.gradient import Transformed
 from srcdiff.api.inspect import ALWAYS_TRACED, explanation
 from srcdiff.api.player import Entry, style_of
-from srcdiff.api.steps import Watched, confirms, drawn_apart, make_step, watch_step
+from srcdiff.api.steps import Watched, confirms, drawn_apart, make_step, ready_step, watch_step
+from srcdiff.api.transformed import Transformed
 from srcdiff.api.tree import flatten
-from srcdiff.autograd.cache import STATS
+from srcdiff.autograd.cache import count_replayed, count_traced
 from srcdiff.config import config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, ReplayError
@@ -37,8 +37,7 @@ class Compiled(Transformed):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = self._player.enter(args, kwargs)
         if found:
-            STATS.replayed += 1
-            self._counts.replayed += 1
+            count_replayed(self._counts)
             return found[0]
         player = self._player
         if config.replay == "never" or player.refused is not None or modes.recorder is not None:
@@ -70,8 +69,7 @@ class Compiled(Transformed):
         asked = options.check_replay and entry.plays % options.check_replay == 0
         if not entry.checks and not asked:
             player.arrange([entry, *(other for other in player.entries if other is not entry)])
-            STATS.replayed += 1
-            self._counts.replayed += 1
+            count_replayed(self._counts)
             return entry.enter(args, kwargs, True)[0]
         watched = self._watch(entry.signature, args, kwargs)
         if watched is None:
@@ -97,18 +95,15 @@ class Compiled(Transformed):
     def _watch(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Watched | None:
         """The call, watched; None if it was not run, since it cannot be repeated."""
         try:
-            STATS.traced += 1
-            self._counts.traced += 1
-            kind = self._player.kinds.get(signature)
-            leaves = () if kind is None else kind.leaves
-            watched = watch_step(self._function, args, kwargs, signature, self._name, leaves)
-            self._compile_now(watched.result)
-            return watched
+            ready = ready_step(self._function, args, kwargs, self._name)
         except RefusedError as reason:
-            STATS.traced -= 1
-            self._counts.traced -= 1
             self._player.failed(signature, str(reason), True)
             return None
+        count_traced(self._counts)
+        kind = self._player.kinds.get(signature)
+        watched = watch_step(self._function, ready, signature, () if kind is None else kind.leaves)
+        self._compile_now(watched.result)
+        return watched
 
     def _record(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watched = self._watch(signature, args, kwargs)
@@ -125,8 +120,7 @@ class Compiled(Transformed):
         return watched.result
 
     def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        STATS.traced += 1
-        self._counts.traced += 1
+        count_traced(self._counts)
         result = self._function(*args, **kwargs)
         self._compile_now(result)
         return result

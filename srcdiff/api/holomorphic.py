@@ -6,12 +6,12 @@ that if, and only if, f is holomorphic at the point. Both are computed, so a fun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from srcdiff.api.gradient import Grad, gradients_of, outside, release
+from srcdiff.api.replayed import Traced
 from srcdiff.ops.elementwise import conj
 from srcdiff.tape.value import TensorBase
 
@@ -19,18 +19,13 @@ from srcdiff.tape.value import TensorBase
 class HolomorphicGrad(Grad):
     """What `sd.grad` and `sd.value_and_grad` return for `holomorphic=True`: traced at every call."""
 
-    with_value = False
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        value, gradient, aux = self._traced_call(args, kwargs)
-        if self.with_value:
-            return ((value, aux), gradient) if self._has_aux else (value, gradient)
-        return (gradient, aux) if self._has_aux else gradient
+        return self._given(*self._traced_call(args, kwargs))
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         return "traced on every call, because complex derivatives are"
 
-    def _traced_call(self, args: Sequence[Any], kwargs: dict[str, Any], compiling: bool = True) -> tuple[Any, Any, Any]:
+    def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], compiling: bool = True) -> Traced:
         run = self._trace(args, kwargs)
         value, aux = self._complex_result(run.result)
         for leaf in run.leaves:
@@ -63,10 +58,6 @@ class HolomorphicGrad(Grad):
                 f"its arguments, got {value.dtype} of shape {value.shape}"
             )
         return result, aux
-
-    @property
-    def _what(self) -> str:
-        return "sd.value_and_grad" if self.with_value else "sd.grad"
 
 
 class HolomorphicValueAndGrad(HolomorphicGrad):

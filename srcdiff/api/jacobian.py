@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.api.gradient import Grad, Transformed, like, outside, release
+from srcdiff.api.gradient import Grad, like, outside, release
 from srcdiff.api.trace import Trace, trace
+from srcdiff.api.transformed import Transformed
 from srcdiff.api.tree import flatten
 from srcdiff.autograd.cache import Counts
 from srcdiff.autograd.engine import gradients, trace_gradients

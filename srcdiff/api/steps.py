@@ -54,18 +54,22 @@ class Watched:
     signature: Any
 
 
-def watch_step(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    signature: Any,
-    label: Callable[[Any], str],
-    kinds: Sequence[type],
-) -> Watched:
-    """Run a call with a recorder watching: it is an ordinary call, with all its effects. `kinds` are the types of the
-    leaves that such a call returns. Raises RefusedError, before anything has run, if the function is not proved to be
-    repeatable.
-    """
+@dataclass(slots=True)
+class Ready:
+    """A call that may be watched: its arguments as the function gets them then, and what it reads from outside."""
+
+    args: list[Any]
+    kwargs: dict[str, Any]
+    recorder: StepRecorder
+    outside: Outside
+    #: what the caller has of containers
+    known: Any
+
+
+def ready_step(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], label: Callable[[Any], str]
+) -> Ready:
+    """A call that nothing has run of yet. Raises RefusedError if the function is not proved to be repeatable."""
     findings = prove_step(function, args, kwargs)
     recorder = StepRecorder(findings.tensors, findings.numbers_returned)
     given = [_given(recorder, value, label(k)) for k, value in enumerate(args)]
@@ -75,11 +79,20 @@ def watch_step(
     if any(id(tensor) in findings.tensors for tensor in recorder.given_tensors):
         raise RefusedError("an argument is a Tensor that the function also reads from outside")
     copies = {id(array): array.copy() for array in findings.arrays}
+    known = (args, kwargs, [part for part, _ in findings.containers])
+    return Ready(given, named, recorder, Outside(findings, copies, label), known)
+
+
+def watch_step(function: Callable[..., Any], ready: Ready, signature: Any, kinds: Sequence[type]) -> Watched:
+    """Run a call with a recorder watching: it is an ordinary call, with all its effects. `kinds` are the types of the
+    leaves that such a call returns.
+    """
+    recorder = ready.recorder
     recorder.start()
     try:
-        result = function(*given, **named)
+        result = function(*ready.args, **ready.kwargs)
         leaves, rebuild = flatten(result)
-        if not _containers(result).isdisjoint(_containers((args, kwargs, [part for part, _ in findings.containers]))):
+        if not _containers(result).isdisjoint(_containers(ready.known)):
             recorder.fail("it returns a list or a dict that it was given or reads from outside")
         recorder.finish(leaves)
     finally:
@@ -88,7 +101,7 @@ def watch_step(
         if len(kinds) != len(leaves):
             recorder.failed = recorder.failed or "its result has another structure than before"
         result = rebuild([_plain(leaf, kind) for leaf, kind in zip_longest(leaves, kinds[: len(leaves)])])
-    return Watched(result, recorder, Outside(findings, copies, label), signature)
+    return Watched(result, recorder, ready.outside, signature)
 
 
 def _given(recorder: StepRecorder, value: Any, name: str) -> Any:

@@ -48,6 +48,19 @@ class Counts:
 #: of the whole process
 STATS = Counts()
 
+
+def count_traced(counts: Counts) -> None:
+    """A call of a function ran as written."""
+    STATS.traced += 1
+    counts.traced += 1
+
+
+def count_replayed(counts: Counts) -> None:
+    """A call of a function ran generated code."""
+    STATS.replayed += 1
+    counts.replayed += 1
+
+
 #: id of a site that has executables -> the site
 _sites: dict[int, ReferenceType[Any]] = {}
 
