@@ -77,9 +77,11 @@ class Grad(Replayed):
             return ((value, aux), derivative) if self._has_aux else (value, derivative)
         return (derivative, aux) if self._has_aux else derivative
 
-    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry:
+    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry | None:
         name = getattr(self._function, "__name__", "function")
         watched = self._watched(signature, args, kwargs, findings)
+        if not self._player.expects(signature, watched.recorder.path):
+            return None
         label = name if name.isidentifier() else "function"
         return make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
 

@@ -18,6 +18,7 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
+from srcdiff.api.kinds import Kind
 from srcdiff.autograd.cache import STATS, Counts
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
@@ -28,9 +29,6 @@ from srcdiff.replay.records import fields_of
 from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
-#: recordings of one kind of call (paths through the function) before it is given up, and how many of them for nothing
-MOST_PATHS = 8
-MOST_WASTED = 4
 #: calls in a row that take another path than an entry's before it is dropped
 MOST_STRAYS = 8
 #: recordings of a function that may fail before it is given up
@@ -86,25 +84,12 @@ def _unknown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """What is entered where there is no entry, or the first one is to be checked yet."""
 
 
-@dataclass(slots=True)
-class Kind:
-    """What is known of the calls of one signature."""
-
-    #: calls that were traced, and those among them since the last recording
-    seen: int = 0
-    waiting: int = 0
-    recorded: int = 0
-    #: the types of the leaves of what such a call returns
-    leaves: tuple[type, ...] = ()
-
-
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Player:
     """The entries of one function, and why it has none if it has none.
 
     The second call of a kind is recorded, in the time in which its backward pass would be compiled otherwise. If calls
-    of the kind take other paths then, these are recorded too; the more paths there are that no call came back to, the
-    longer the next recording waits.
+    of the kind take other paths then, these are recorded too, as `kinds` says.
     """
 
     counts: Counts
@@ -175,14 +160,18 @@ class Player:
         kind.waiting += 1
         if signature in self.traced_only or len(self.entries) >= config.cache_size:
             return None
-        wasted = kind.recorded - sum(entry.signature == signature and entry.plays > 0 for entry in self.entries)
-        if kind.waiting < max(2, 2**wasted):
+        kind.wasted = kind.recorded - sum(entry.signature == signature and entry.plays > 0 for entry in self.entries)
+        if not kind.due:
             return None
-        if kind.recorded >= MOST_PATHS or wasted >= MOST_WASTED:
-            self.arrange([entry for entry in self.entries if entry.signature != signature])
-            self.traced_only[signature] = f"it took {kind.recorded} paths through its branches, or values from outside"
+        if kind.hopeless:
+            self.arrange([entry for entry in self.entries if entry.signature != signature or entry.plays])
+            self.traced_only[signature] = f"it took {kind.paths} paths through its branches, or values from outside"
             return None
         return signature
+
+    def expects(self, signature: Any, path: Sequence[Any]) -> bool:
+        """Whether a path that a watched call of this kind took is worth an entry."""
+        return self.kinds.setdefault(signature, Kind()).expects(path)
 
     def kind(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Kind | None:
         """What is known of calls like this one; None if nothing is."""

@@ -38,8 +38,8 @@ class Replayed(Transformed):
         """Why no call like this one is replayed, if none is: the end of a sentence."""
         raise NotImplementedError
 
-    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry:
-        """An entry for calls like this one."""
+    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry | None:
+        """An entry for calls like this one; None if it takes a path that is not expected to come back."""
         raise NotImplementedError
 
     def _wanted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
@@ -119,6 +119,8 @@ class Replayed(Transformed):
             return
         try:
             entry = self._entry(signature, args, kwargs, findings)
+            if entry is None:
+                return
             played = entry.play(args, kwargs)
         except FloatingPointError:
             player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)

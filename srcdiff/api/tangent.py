@@ -128,8 +128,10 @@ class Jvp(Replayed):
     def _proved(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any]) -> Findings:
         return prove(self._function, args[0], kwargs, range(len(args[0])))
 
-    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry:
-        """An entry for calls like this one. Raises RefusedError where there is more than one array to give."""
+    def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry | None:
+        """An entry for calls like this one; None if it takes a path that is not expected to come back. Raises
+        RefusedError where there is more than one array to give.
+        """
         primals, tangents = args
         made: list[Any] = []
 
@@ -142,6 +144,8 @@ class Jvp(Replayed):
         name = getattr(self._function, "__name__", "function")
         names = ("primals", "tangents").__getitem__
         watched = watch(pushed, (primals, tangents), kwargs, (), names, findings)
+        if not self._player.expects(signature, watched.recorder.path):
+            return None
         label = name if name.isidentifier() else "function"
         return make_entry(signature, watched, args, kwargs, lambda parts: parts[0], label, names, made)
 

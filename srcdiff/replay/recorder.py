@@ -59,6 +59,12 @@ class Recorder:
         #: random numbers: the input, and what draws it
         self.draws: list[tuple[Node, Callable[[], Any]]] = []
 
+    @property
+    def path(self) -> tuple[Any, ...]:
+        """What tells this call's path through the function from others: the outcomes of its branches."""
+        compared = [tuple(repr(x.literal) for x in node.operands if x.is_literal) for node, _ in self.branches]
+        return (*zip((outcome for _, outcome in self.branches), compared, strict=True), *self.conditions)
+
     def input(self, tensor: Any, name: str | None) -> Node:
         """An argument."""
         value = tensor._value

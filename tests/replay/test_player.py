@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 import srcdiff as sd
-from srcdiff.api.player import MOST_STRAYS, MOST_WASTED
+from srcdiff.api.kinds import MOST_NEW
+from srcdiff.api.player import MOST_STRAYS
 from srcdiff.errors import ReplayError
 
 G = 1.5
@@ -432,8 +433,47 @@ def test_a_loop_whose_length_never_comes_back_is_traced_after_few_recordings() -
     assert step._player.entries == [] and step.cache_info().replayed == 0
     assert "paths through its branches" in step.explain(np.ones(3))
     assert recorded[0] == 0 and recorded[1] == 1 and recorded[2:] == sorted(recorded[2:])
-    waits = [recorded.index(count) - recorded.index(count - 1) for count in range(2, MOST_WASTED + 1)]
-    assert waits == [2, 4, 8]
+    (kind,) = step._player.kinds.values()
+    assert (kind.recorded, kind.new) == (1, MOST_NEW) and recorded[-1] == 1
+
+
+def test_a_path_that_comes_back_is_replayed_though_others_never_do() -> None:
+    def function(x: Any) -> Any:
+        while np.sum(x * x) > 1.0:
+            x = x * 0.99
+        return np.sum(x)
+
+    step = sd.grad(function)
+    for k in range(120):
+        x = np.ones(3) * (0.1 if k % 3 else 1.02 ** (k + 1))
+        np.testing.assert_allclose(step(x), _scaled_down(x), rtol=1e-12)
+    assert "paths through its branches" in next(iter(step._player.traced_only.values()))
+    (entry,) = step._player.entries
+    assert entry.outcomes == (False,)
+    before = step.cache_info().replayed
+    assert before > 70
+    step(np.zeros(3))
+    assert step.cache_info().replayed == before + 1
+
+
+def test_a_long_path_is_recorded_when_it_is_watched_for_the_second_time() -> None:
+    """After one that was recorded for nothing."""
+
+    def function(x: Any) -> Any:
+        while np.sum(x * x) > 1.0:
+            x = x * 0.9
+        return np.sum(x)
+
+    step = sd.value_and_grad(function)
+    recorded = []
+    for k in range(12):
+        x = np.full(3, 20.0 if k < 2 else 30.0 + 1e-3 * k)
+        value, gradient = step(x)
+        (kind,) = step._player.kinds.values()
+        recorded.append((kind.recorded, kind.new))
+        np.testing.assert_allclose(value, np.sum(x * gradient), rtol=1e-12)
+    assert recorded == [(0, 0), (1, 0), (1, 0), (1, 1), (1, 1), *[(2, 1)] * 7]
+    assert step.cache_info().replayed == 5
 
 
 def _scaled_down(x: Any) -> Any:
