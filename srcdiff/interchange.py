@@ -14,6 +14,9 @@ from srcdiff.errors import ArgumentError
 from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
+#: NumPy 2.0 knows none of DLPack's keywords but `stream`: it shares the memory
+DLPACK_KEYWORDS = np.lib.NumpyVersion(np.__version__) >= "2.1.0.dev0"
+
 
 class Interchange(TensorBase):
     """The protocols of the array API standard."""
@@ -33,7 +36,11 @@ class Interchange(TensorBase):
         if self._edge is not None and modes.grad:
             raise lost("giving the memory to another library (DLPack)", "give x.detach()")
         array: Any = self.__array__()
-        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        if DLPACK_KEYWORDS:
+            return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        if dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"unsupported device requested: {dl_device}")
+        return (array.copy() if copy else array).__dlpack__(stream=stream)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's numbers for the CPU."""

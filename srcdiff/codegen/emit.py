@@ -22,7 +22,7 @@ from srcdiff.codegen.namer import Namer
 from srcdiff.codegen.printer import Comments, Note, to_source
 from srcdiff.codegen.quick import reductions_as_methods
 from srcdiff.codegen.statements import LARGE, Statement, partition
-from srcdiff.codegen.template import call, constant, expression, name, store, subscript
+from srcdiff.codegen.template import call, constant, definition, expression, name, parameter, store, subscript
 from srcdiff.core.program import Node, Program, Source
 from srcdiff.transform.schedule import Plan, Step, schedule
 
@@ -115,8 +115,7 @@ class _Function:
         return "\n\n".join([*parts, self._def(self.program.name, arguments, body)])
 
     def _def(self, called: str, arguments: Sequence[str], body: list[Any]) -> str:
-        args = [gast.Name(argument, gast.Param(), None, None) for argument in arguments]
-        tree = gast.FunctionDef(called, gast.arguments(args, [], None, [], [], None, []), body, [], None, None, [])
+        tree = definition(called, [parameter(argument) for argument in arguments], body)
         return to_source(tree, self.comments)
 
     def _split(self, blocks: list[list[Any]], returned: Any) -> tuple[list[str], list[list[Any]]]:

@@ -20,7 +20,7 @@ import numpy as np
 from srcdiff.codegen.emit import LONGEST, _Function
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.printer import to_source
-from srcdiff.codegen.template import call, constant, name
+from srcdiff.codegen.template import call, constant, definition, name, parameter
 from srcdiff.core.program import Node, Program
 
 FEWEST = 12  # operations; the call of the statements costs as much as these save
@@ -75,10 +75,7 @@ class _Numbers(_Function):
 
     def outer(self, called: str, arguments: Sequence[str], body: list[Any]) -> str:
         """The text of a function without comments."""
-        args = [gast.Name(argument, gast.Param(), None, None) for argument in arguments]
-        return to_source(
-            gast.FunctionDef(called, gast.arguments(args, [], None, [], [], None, []), body, [], None, None, [])
-        )
+        return to_source(definition(called, [parameter(argument) for argument in arguments], body))
 
 
 class _Bare(gast.NodeTransformer):  # type: ignore[misc]

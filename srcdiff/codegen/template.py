@@ -27,6 +27,8 @@ _WITH_DEFAULTS = frozenset({
     "np.argmin", "np.cumsum", "np.cumprod", "np.count_nonzero", "np.nansum", "np.linalg.norm", "np.einsum",
 })  # fmt: skip
 _LOAD = gast.Load()
+#: one more field in the definitions that newer versions of gast make
+_TYPED = "type_params" in gast.FunctionDef._fields
 
 
 def name(identifier: str) -> gast.Name:
@@ -44,6 +46,22 @@ def renamed(tree: Any, old: str, new: str) -> None:
 def store(identifier: str) -> gast.Name:
     """The target of an assignment."""
     return gast.Name(identifier, gast.Store(), None, None)
+
+
+def parameter(identifier: str) -> gast.Name:
+    """A parameter of a function."""
+    return gast.Name(identifier, gast.Param(), None, None)
+
+
+def definition(called: str, parameters: list[Any], body: list[Any]) -> gast.FunctionDef:
+    """`def called(*parameters): body`; `parameters` are trees."""
+    arguments = gast.arguments(parameters, [], None, [], [], None, [])
+    return gast.FunctionDef(called, arguments, body, [], None, None, *[[]] * _TYPED)
+
+
+def class_definition(called: str, body: list[Any]) -> gast.ClassDef:
+    """`class called: body`."""
+    return gast.ClassDef(called, [], [], body, [], *[[]] * _TYPED)
 
 
 def attribute(text: str) -> Any:

@@ -66,7 +66,7 @@ def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same
     return ops.stack(*_cast_parts(parts, dtype, casting), axis=axis)
 
 
-@implements(np.vstack, *([np.vstack] if "row_stack" in np.__dict__ else []))
+@implements(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return concatenate([atleast_2d(part) for part in parts_of(tup)], 0, dtype=dtype, casting=casting)
 

@@ -150,3 +150,11 @@ def isin(
 ) -> Any:
     found = np.isin(plain(element), plain(test_elements), assume_unique, invert, kind=kind)
     return like(found, element, test_elements)
+
+
+if hasattr(np, "in1d"):  # until NumPy 2.4
+
+    @implements(np.in1d)  # noqa: NPY201  the older name itself
+    def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+        """np.in1d: as `isin`, of the elements in a row."""
+        return ravel(isin(ar1, ar2, assume_unique, invert, kind=kind))

@@ -18,7 +18,7 @@ import numpy
 from srcdiff.numpy import fft, linalg, special
 from srcdiff.numpy.joined import c_, r_
 from srcdiff.numpy.lift import array
-from srcdiff.numpy.names import finder, replayable
+from srcdiff.numpy.names import finder, public, replayable
 from srcdiff.numpy.standard import (
     argsort,
     asanyarray,
@@ -39,7 +39,7 @@ __all__ = [
     "argsort", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "c_",
     "clip", "fft", "finfo", "from_dlpack", "full", "iinfo", "linalg", "ndarray", "r_", "sort", "special",
 ]  # fmt: skip
-__all__ += [name for name in numpy.__all__ if name not in __all__]
+__all__ += [name for name in numpy.__all__ if name not in __all__ and public(name)]
 
 __getattr__ = finder(numpy, globals())
 

@@ -17,13 +17,19 @@ _FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
 _SPECIAL = frozenset({"__all__", "__array_api_version__", "__array_namespace_info__", "__version__"})
 
 
+def public(name: str) -> bool:
+    """Whether a name of NumPy's is offered."""
+    return not name.startswith("_") or name in _SPECIAL
+
+
 def lifted(source: ModuleType, name: str) -> Any:
     """What NumPy's module has under a name: functions with Tensors in and out; types, numbers and modules as they
     are."""
     found = getattr(source, name)
     if isinstance(found, np.ufunc):
         return Ufunc(found)
-    return lift(found) if isinstance(found, _FUNCTIONS) else found
+    takes_arrays = isinstance(found, _FUNCTIONS) and found.__module__ != "numpy.__config__"  # NumPy 2.0's `show_config`
+    return lift(found) if takes_arrays else found
 
 
 def finder(source: ModuleType, names: dict[str, Any]) -> Callable[[str], Any]:
@@ -31,7 +37,7 @@ def finder(source: ModuleType, names: dict[str, Any]) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         """A name of NumPy's."""
-        if (name.startswith("_") and name not in _SPECIAL) or not hasattr(source, name):
+        if not public(name) or not hasattr(source, name):
             raise AttributeError(f"module {names['__name__']!r} has no attribute {name!r}")
         found = names[name] = lifted(source, name)
         return found

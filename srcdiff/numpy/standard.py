@@ -11,6 +11,7 @@ from srcdiff.dtypes import DType
 from srcdiff.functions.assembly import differentiated, values
 from srcdiff.functions.creation import full_like
 from srcdiff.functions.dispatch import no_value
+from srcdiff.interchange import DLPACK_KEYWORDS
 from srcdiff.numpy.lift import array, lift, tensors
 from srcdiff.tape.value import TensorBase
 
@@ -65,7 +66,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     GradientLostError, which is a BufferError, for a Tensor that requires a gradient.
     """
     check_device(device)
-    return tensors(np.from_dlpack(x, copy=copy))
+    if DLPACK_KEYWORDS:
+        return tensors(np.from_dlpack(x, copy=copy))
+    made = np.from_dlpack(x)
+    return tensors(made.copy() if copy else made)
 
 
 class _ArrayKind(type):

@@ -21,6 +21,7 @@ from typing import Any
 
 import gast
 
+from srcdiff.codegen.template import class_definition, definition, parameter
 from srcdiff.replay.bytecode import imported_names
 from srcdiff.usersource import blocks, parse
 
@@ -105,13 +106,11 @@ def _surrounded(node: Any, code: CodeType) -> gast.Module:
     body = [node if isinstance(node, gast.stmt) else _at(gast.Expr(node), node)]
     around = class_name(code)
     if around is not None:
-        body = [_at(gast.ClassDef(around, [], [], body, [], []), node)]
+        body = [_at(class_definition(around, body), node)]
         if around not in free:
             body.insert(0, _at(gast.Global([around]), node))
     if free or code.co_flags & _NESTED:
-        parameters = [_at(gast.Name(name, gast.Param(), None, None), node) for name in free]
-        arguments = gast.arguments(parameters, [], None, [], [], None, [])
-        body = [_at(gast.FunctionDef("_", arguments, body, [], None, None, []), node)]
+        body = [_at(definition("_", [_at(parameter(name), node) for name in free], body), node)]
     names = imported_names(code)
     imports = [_at(gast.Import([_at(gast.alias(name, None), node)]), node) for name in names]
     return gast.Module([*imports, *body], [])

@@ -304,5 +304,6 @@ def test_quick_code_takes_rows(shape: tuple[int, ...], places: tuple[int, ...], 
     np.testing.assert_array_equal(run(program, values, quick=True)[0], values[0][values[1]])
     for wrong in {7, low - 1} - {-1}:
         values[1].flat[-1] = wrong
-        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+        # NumPy 2.0 only warns where there is nothing to take
+        with pytest.raises((IndexError, DeprecationWarning), match=f"index {wrong} is out of bounds|Out of bound index"):
             run(program, values, quick=True)

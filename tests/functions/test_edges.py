@@ -10,6 +10,7 @@ import pytest
 
 import srcdiff as sd
 from srcdiff.errors import UnsupportedError
+from tests.versions import newer
 
 
 def arrays() -> dict[str, Any]:
@@ -444,8 +445,8 @@ np.i0(v)
 """
 
 
-def calls(table: str) -> list[str]:
-    return table.strip().splitlines()
+def rows(table: str) -> list[Any]:
+    return [pytest.param(call, marks=newer(call)) for call in table.strip().splitlines()]
 
 
 def tensors(requires_grad: bool) -> Callable[[Any], Any]:
@@ -462,7 +463,7 @@ def builtin(error: Exception) -> type:
     return next(cls for cls in type(error).__mro__ if cls.__module__ == "builtins")
 
 
-@pytest.mark.parametrize("call", calls(REFUSED))
+@pytest.mark.parametrize("call", rows(REFUSED))
 def test_what_numpy_refuses_is_refused_alike(call: str) -> None:
     theirs, ours = evaluate(call, np.array), evaluate(call, tensors(True))
     assert isinstance(theirs, Exception), "NumPy accepts this"
@@ -470,7 +471,7 @@ def test_what_numpy_refuses_is_refused_alike(call: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("call", calls(UNSUPPORTED))
+@pytest.mark.parametrize("call", rows(UNSUPPORTED))
 def test_what_is_not_covered_says_so(call: str) -> None:
     assert not isinstance(evaluate(call, np.array), Exception)
     ours = evaluate(call, tensors(True))
@@ -480,7 +481,7 @@ def test_what_is_not_covered_says_so(call: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("requires_grad", [False, True])
-@pytest.mark.parametrize("call", calls(ACCEPTED))
+@pytest.mark.parametrize("call", rows(ACCEPTED))
 def test_what_numpy_accepts_has_its_value(call: str, requires_grad: bool) -> None:
     theirs, ours = evaluate(call, np.array), evaluate(call, tensors(requires_grad))
     assert not isinstance(theirs, Exception), repr(theirs)

@@ -15,6 +15,7 @@ import pytest
 import srcdiff as sd
 import srcdiff.numpy as xp
 from tests.numpy_namespace.calls import CALLS, DTYPES, NAMES
+from tests.versions import newer
 
 
 def sample(dtype: str) -> np.ndarray[Any, Any]:
@@ -56,7 +57,7 @@ def check(found: Any, wanted: Any) -> None:
         assert type(found) is type(wanted) and found == wanted
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", [pytest.param(call, marks=newer(call)) for call in CALLS])
 def test_values_and_dtypes_are_numpys(call: str) -> None:
     try:
         operator.attrgetter(call.split("(", maxsplit=1)[0])(np)
@@ -119,6 +120,7 @@ def test_types_constants_and_modules_are_numpys() -> None:
     assert xp.isdtype(x.dtype, "real floating") and xp.zeros(2, dtype=sd.float32).dtype == np.float32
 
 
+@newer("__array_namespace_info__")
 def test_the_namespace_says_what_it_can() -> None:
     assert xp.__array_api_version__ == np.__array_api_version__
     info = xp.__array_namespace_info__()
