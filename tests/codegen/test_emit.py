@@ -305,5 +305,7 @@ def test_quick_code_takes_rows(shape: tuple[int, ...], places: tuple[int, ...], 
     for wrong in {7, low - 1} - {-1}:
         values[1].flat[-1] = wrong
         # NumPy 2.0 only warns where there is nothing to take
-        with pytest.raises((IndexError, DeprecationWarning), match=f"index {wrong} is out of bounds|Out of bound index"):
+        with pytest.raises(
+            (IndexError, DeprecationWarning), match=f"index {wrong} is out of bounds|Out of bound index"
+        ):
             run(program, values, quick=True)

@@ -45,7 +45,10 @@ def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: Any = True) -
 @mirrors(linalg.sqrtm)
 def sqrtm(A: Any) -> Any:
     a = square(A)
-    if np.asarray(linalg.sqrtm(plain(a))).dtype.kind == "c" and a.dtype.kind != "c":
+    x = plain(a)
+    # one matrix at a time: SciPy takes stacks from 1.16 on
+    each = (linalg.sqrtm(x[where]) for where in np.ndindex(x.shape[:-2]) if x.size)
+    if x.dtype.kind != "c" and any(map(np.iscomplexobj, each)):
         a = cast(a, dtype=np.result_type(a.dtype, np.complex64))
     return more.sqrtm(a)
 
