@@ -154,8 +154,8 @@ any_ = nondiff(
     "any", "x", "np.any(x, axis=axis, keepdims=keepdims)", infer_reduction("any"), "axis keepdims",
     fast="np.logical_or.reduce(x, axis=axis, keepdims=keepdims)",
 )  # fmt: skip
-count_nonzero = nondiff(
-    "count_nonzero", "x", "np.count_nonzero(x, axis=axis, keepdims=keepdims)", infer_reduction("count_nonzero"),
+count_nonzero = nondiff(  # np.count_nonzero is a Python number before NumPy 2.3
+    "count_nonzero", "x", "np.sum(x != 0, axis=axis, keepdims=keepdims)", infer_reduction("count_nonzero"),
     "axis keepdims",
 )  # fmt: skip
 argmax = nondiff(
