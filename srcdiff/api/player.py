@@ -24,6 +24,7 @@ from srcdiff.config import Options, config
 from srcdiff.core.program import Program
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.entry import Enter
+from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.records import fields_of
 from srcdiff.tape.modes import modes
@@ -290,7 +291,7 @@ def _kind(value: Any, tensors: bool) -> Any:
         return (kind, value)
     if kind in (float, complex):
         return (kind,)
-    if kind is FunctionType or kind is ModuleType or kind is np.ufunc:
+    if kind is FunctionType or kind is ModuleType or kind is np.ufunc or is_member(value):
         return (kind, id(value))
     names = fields_of(value)
     if names is None:

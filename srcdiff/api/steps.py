@@ -28,6 +28,7 @@ from srcdiff.config import config
 from srcdiff.core.builder import interpret, rename
 from srcdiff.core.program import Node, Program
 from srcdiff.random import default_generator
+from srcdiff.replay import caught
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.effects import Call, Effect
 from srcdiff.replay.findings import RefusedError
@@ -64,6 +65,7 @@ class Ready:
     outside: Outside
     #: what the caller has of containers
     known: Any
+    around: caught.Watch
 
 
 def ready_step(
@@ -80,7 +82,8 @@ def ready_step(
         raise RefusedError("an argument is a Tensor that the function also reads from outside")
     copies = {id(array): array.copy() for array in findings.arrays}
     known = (args, kwargs, [part for part, _ in findings.containers])
-    return Ready(given, named, recorder, Outside(findings, copies, label), known)
+    around = caught.Watch(findings.catches, findings.filters)
+    return Ready(given, named, recorder, Outside(findings, copies, label), known, around)
 
 
 def watch_step(function: Callable[..., Any], ready: Ready, signature: Any, kinds: Sequence[type]) -> Watched:
@@ -90,7 +93,10 @@ def watch_step(function: Callable[..., Any], ready: Ready, signature: Any, kinds
     recorder = ready.recorder
     recorder.start()
     try:
-        result = function(*ready.args, **ready.kwargs)
+        with ready.around:
+            result = function(*ready.args, **ready.kwargs)
+        if ready.around.reason is not None:
+            recorder.fail(ready.around.reason)
         leaves, rebuild = flatten(result)
         if not _containers(result).isdisjoint(_containers(ready.known)):
             recorder.fail("it returns a list or a dict that it was given or reads from outside")

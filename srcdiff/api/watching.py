@@ -22,6 +22,7 @@ from srcdiff.codegen.loops import emit_loops
 from srcdiff.config import config
 from srcdiff.core.builder import interpret
 from srcdiff.errors import NotDifferentiableError
+from srcdiff.replay import caught
 from srcdiff.replay.active import active
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
@@ -84,10 +85,12 @@ def watch(
     copies = {id(array): array.copy() for array in findings.arrays}
     parts = [part.copy() for part, _ in findings.containers]
     before = modes.grad
+    around = caught.Watch(findings.catches, findings.filters)
     modes.recorder = recorder
     modes.update(grad=True)
     try:
-        result = _run(function, new_args, new_kwargs)
+        with around:
+            result = _run(function, new_args, new_kwargs)
     except (AbandonedError, Exception) as error:
         raise RefusedError(recorder.failed or f"recording it raised {type(error).__name__}: {error}") from None
     finally:
@@ -95,8 +98,8 @@ def watch(
         modes.update(grad=before)
         _refill([part for part, _ in findings.containers], parts)
         _restore(findings.arrays, copies)
-    if recorder.failed is not None:
-        raise RefusedError(recorder.failed)
+    if recorder.failed is not None or around.reason is not None:
+        raise RefusedError(recorder.failed or around.reason)
     return Watched(Trace(result, ordered, edges, start), recorder, findings, data, copies)
 
 

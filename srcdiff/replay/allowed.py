@@ -17,8 +17,6 @@ from typing import Any, Final
 import numpy as np
 
 MODULES: Final[list[ModuleType]] = [np, np.linalg, math, functools, itertools, operator]
-#: functions and types that are free of effects wherever they are read from
-FUNCTIONS: Final = (functools.partial, functools.reduce, itertools.accumulate, itertools.chain, itertools.product)
 
 _ELEMENTWISE = """
     abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj conjugate copysign cos
@@ -67,13 +65,38 @@ _TORCH = """
     randperm bernoulli
 """
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
-_CHANGES = "append extend insert pop reverse setdefault update clear remove add popitem sort"
-_CONTAINERS = f"items keys values index count get {_CHANGES}"
+_CHANGES = """
+    append extend insert pop reverse setdefault update clear remove add popitem sort appendleft popleft extendleft
+    rotate move_to_end discard difference_update intersection_update symmetric_difference_update send at
+"""
+_CONTAINERS = f"""
+    items keys values index count get union intersection difference symmetric_difference issubset issuperset isdisjoint
+    fromkeys most_common elements total maxlen from_iterable flat args value {_CHANGES}
+"""
+_TEXTS = """
+    lower upper strip lstrip rstrip startswith endswith join format replace title capitalize isdigit isalpha isalnum
+    isidentifier isnumeric islower isupper zfill ljust rjust center rsplit splitlines find removeprefix removesuffix
+    is_integer bit_length eps tiny smallest_normal resolution bits multi_index
+"""
+_DISTRIBUTIONS = "pdf logpdf pmf logpmf cdf logcdf sf logsf ppf isf entropy"
 
 MUTATORS: Final = frozenset([*_CHANGES.split(), "fill"])
 ATTRIBUTES: Final = frozenset(
     " ".join(
-        (_ELEMENTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _MORE, _CREATION, _CONTAINERS, _TOOLS, _TRANSFORMS, _TORCH)
+        (
+            _ELEMENTWISE,
+            _REDUCTIONS,
+            _SHAPES,
+            _PRODUCTS,
+            _MORE,
+            _CREATION,
+            _CONTAINERS,
+            _TOOLS,
+            _TRANSFORMS,
+            _TORCH,
+            _TEXTS,
+            _DISTRIBUTIONS,
+        )
     ).split()
 ) - {"sort"}
 #: what a training step may use besides: srcdiff's own effects
@@ -83,34 +106,35 @@ STEPS: Final = frozenset(
     add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_ clone
     """.split()
 )
+_ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)]
 BUILTINS: Final = frozenset(
-    """range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow
-    divmod float int bool isinstance AssertionError ValueError TypeError RuntimeError Exception True False None
+    f"""range len zip enumerate reversed sum min max abs sorted map filter list tuple dict set any all slice round pow
+    divmod float int bool isinstance type frozenset str repr next iter callable True False None
+    {" ".join(_ERRORS)}
     """.split()
 )
 
-#: Instructions that read and write local names, call, branch and build containers. What a version of CPython adds is
-#: not among them until it has been looked at: handlers of exceptions, context managers, imports, classes and everything
-#: that writes a name outside the function are left out on purpose.
+#: Instructions that read and write local names, call, branch, build containers, and catch exceptions. What a version of
+#: CPython adds is not among them until it has been looked at: imports, classes and everything that writes a name
+#: outside the function are left out on purpose.
 INSTRUCTIONS: Final = frozenset(
     """
-    BINARY_OP BINARY_SLICE BINARY_SUBSCR BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE BUILD_STRING
-    BUILD_TUPLE CACHE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CALL_KW CLEANUP_THROW COMPARE_OP CONTAINS_OP CONVERT_VALUE
-    COPY COPY_FREE_VARS DELETE_FAST DICT_MERGE DICT_UPDATE END_FOR END_SEND EXTENDED_ARG FORMAT_SIMPLE FORMAT_VALUE
-    FORMAT_WITH_SPEC FOR_ITER GET_ITER GET_LEN GET_YIELD_FROM_ITER JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD
-    JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR
-    LOAD_ATTR LOAD_CLOSURE LOAD_CONST LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST
-    LOAD_GLOBAL LOAD_METHOD MAKE_CELL MAKE_FUNCTION MAP_ADD MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE NOP
-    POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_TRUE
-    POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE
-    POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE POP_TOP PRECALL PUSH_NULL RAISE_VARARGS
-    RERAISE RESUME RETURN_CONST RETURN_GENERATOR RETURN_VALUE SEND SET_ADD SET_FUNCTION_ATTRIBUTE SET_UPDATE STORE_DEREF
-    STORE_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_SLICE STORE_SUBSCR SWAP TO_BOOL UNARY_INVERT
-    UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE
+    BEFORE_WITH BINARY_OP BINARY_SLICE BINARY_SUBSCR BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE
+    BUILD_STRING BUILD_TUPLE CACHE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CALL_KW CHECK_EXC_MATCH CLEANUP_THROW
+    COMPARE_OP CONTAINS_OP CONVERT_VALUE COPY COPY_FREE_VARS DELETE_FAST DELETE_SUBSCR DICT_MERGE DICT_UPDATE END_FOR
+    END_SEND EXTENDED_ARG FORMAT_SIMPLE FORMAT_VALUE FORMAT_WITH_SPEC FOR_ITER GET_ITER GET_LEN GET_YIELD_FROM_ITER
+    JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES LIST_APPEND
+    LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR LOAD_ATTR LOAD_CLOSURE LOAD_CONST LOAD_DEREF LOAD_FAST
+    LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST LOAD_GLOBAL LOAD_METHOD MAKE_CELL MAKE_FUNCTION MAP_ADD
+    MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE NOP POP_EXCEPT POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_NONE
+    POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE
+    POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE
+    POP_JUMP_IF_TRUE POP_TOP PRECALL PUSH_EXC_INFO PUSH_NULL RAISE_VARARGS RERAISE RESUME RETURN_CONST RETURN_GENERATOR
+    RETURN_VALUE SEND SET_ADD SET_FUNCTION_ATTRIBUTE SET_UPDATE STORE_DEREF STORE_FAST STORE_FAST_LOAD_FAST
+    STORE_FAST_STORE_FAST STORE_SLICE STORE_SUBSCR SWAP TO_BOOL UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE
+    UNPACK_EX UNPACK_SEQUENCE WITH_EXCEPT_START YIELD_VALUE
     """.split()
 )
-#: what a training step may use besides: context managers, which can be none but those of `STEPS`
-STEP_INSTRUCTIONS: Final = frozenset(("BEFORE_WITH", "PUSH_EXC_INFO", "WITH_EXCEPT_START", "POP_EXCEPT"))
 #: of `CALL_INTRINSIC_1`: the end of a generator, unary plus, a tuple of a list
 INTRINSICS: Final = frozenset((3, 5, 6))
 

@@ -23,6 +23,7 @@ class Read:
     """A value read from outside. What `holder` is depends on the kind:
     "global", "module", "attribute"  a dict: of a module, or of an instance
     "cell"                           the cell
+    "found"                          a module that imports what is named, an enumeration or a member of one
     "code", "defaults"               the function
     "class"                          a class of namedtuples; value: what is in it
     "class attribute"                a class
@@ -50,7 +51,11 @@ class Findings:
     bound: Any = None
     #: numbers taken out of tensors do nothing but be returned
     numbers_returned: bool = True
-    #: functions that call isinstance
+    #: text may be made of objects; exceptions may be caught; filters of warnings may be changed, and changed back
+    formats: bool = False
+    catches: bool = False
+    filters: bool = False
+    #: functions that call isinstance or type
     asks: list[Any] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     #: keeps alive what is in `seen`

@@ -17,6 +17,7 @@ import numpy as np
 
 from srcdiff.codegen.namer import Namer
 from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import MISSING, Read, RefusedError
 from srcdiff.replay.records import fields_of
 from srcdiff.tape.node import LEAF, AccumulateGrad
@@ -188,6 +189,8 @@ def _argument(
         w.require(*_constant(w, name, name, value))
     elif kind is FunctionType or kind is ModuleType or kind is np.ufunc:
         w.require(f"{name} is {w.bind(value, value.__name__)}")
+    elif is_member(value):
+        w.require(f"{name} is {w.bind(value, value.name)}")
     elif (fields := fields_of(value)) is not None:
         w.require(f"type({name}) is {w.bind(kind, kind.__name__)}")
         if not isinstance(value, tuple):
@@ -249,6 +252,8 @@ def _outside(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[s
                 f"type({holder}) is {w.bind(read.value, read.value.__name__)}",
                 f"{holder}.__dict__ is {state}",
             ]
+        elif read.kind == "found":
+            conditions += _same_as(w, f"{holder}.{read.name}", read.name, read.value, copies)
         elif read.kind == "content":
             conditions += _content(w, holder, read, copies)
         elif read.kind == "class size":
@@ -306,6 +311,8 @@ def _of_few(w: Writer, holder: str, content: dict[str, Any], copies: dict[int, A
 
 
 def _holder_name(read: Read) -> str:
+    if read.kind == "found":
+        return str(getattr(read.holder, "__name__", "holder")).rpartition(".")[2]
     if read.kind in ("attribute", "content", "type"):
         return f"of_{read.name}" if read.name.isidentifier() else "holder"
     if read.kind in ("class attribute", "class size"):

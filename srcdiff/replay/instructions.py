@@ -1,4 +1,4 @@
-"""What the proof reads off a few instructions: stores into `self`, context managers, results that are returned."""
+"""What the proof reads off a few instructions: stores into `self`, texts, results that are returned."""
 
 from __future__ import annotations
 
@@ -23,10 +23,21 @@ def into_self(function: Any, code: CodeType, before: Any) -> bool:
     )
 
 
-def is_with(instructions: list[Any], k: int) -> bool:
-    """Whether an instruction about exceptions belongs to a context manager, not to an `except`."""
-    opening = instructions[k].opname == "PUSH_EXC_INFO"
-    return not opening or bool(instructions[k + 1].opname == "WITH_EXCEPT_START")
+def is_called_by_name(instructions: list[Any], k: int) -> bool:
+    """Whether what a LOAD_GLOBAL gives is called, and not passed on: a NULL is pushed for the call with it."""
+    return bool((instructions[k].arg or 0) & 1)
+
+
+def is_format(instruction: Any) -> bool:
+    """Whether an instruction may make text of any object."""
+    if instruction.opname == "BINARY_OP":
+        return bool(instruction.argrepr[:1] == "%")
+    if instruction.opname == "LOAD_GLOBAL":
+        return instruction.argval in ("str", "repr")
+    return instruction.opname in _FORMATTING or instruction.argval == "format"
+
+
+_FORMATTING = frozenset(("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"))
 
 
 def is_returned(instructions: list[Any], k: int) -> bool:

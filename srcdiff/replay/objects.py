@@ -33,6 +33,8 @@ _UNUSED = frozenset((
     "__copy__", "__deepcopy__", "__init_subclass__", "__class_getitem__", "__sizeof__", "__dir__", "__post_init__",
     "__replace__",
 ))  # fmt: skip
+#: of them, those that run where text is made of an instance
+_TEXT = frozenset(("__repr__", "__str__"))
 #: entries of a Module's dict that no forward reads
 _ASIDE = frozenset(("_non_persistent_buffers_set",))
 
@@ -265,12 +267,15 @@ def _of_class(cls: Any, base: Any, name: str, what: str, findings: Findings, loo
         look(part, f"{what}.{name}", findings)
 
 
-def implicit(cls: Any) -> Iterator[str]:
-    """Names that are looked up on the instances of a class though no code may name them."""
+def implicit(cls: Any, formats: bool) -> Iterator[str]:
+    """Names that are looked up on the instances of a class though no code may name them; `formats`: for text of them
+    too.
+    """
+    unused = _UNUSED - _TEXT if formats else _UNUSED
     for base in cls.__mro__[:-1]:
         if not is_srcdiff(base):
             for name, value in vars(base).items():
-                if name[:2] != "__" or name in _UNUSED or is_generated(value):
+                if name[:2] != "__" or name in unused or is_generated(value):
                     continue
                 if isinstance(value, (FunctionType, property)):
                     yield name

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import builtins
 import dis
-import sys
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,19 @@ from srcdiff.origin import where
 from srcdiff.replay.allowed import (
     ATTRIBUTES,
     BUILTINS,
-    FUNCTIONS,
     INSTRUCTIONS,
     INTRINSICS,
     MODULES,
     MUTATORS,
     ORIGINAL_BUILTINS,
     ORIGINALS,
-    SCALAR_TYPES,
-    STEP_INSTRUCTIONS,
     STEPS,
 )
+from srcdiff.replay.dotted import METHOD, follow, is_namespace
+from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
-from srcdiff.replay.instructions import into_self, is_returned, is_singleton, is_with
+from srcdiff.replay.instructions import into_self, is_called_by_name, is_format, is_returned, is_singleton
+from srcdiff.replay.known import filters, is_known, stores
 from srcdiff.replay.objects import (
     accept,
     implicit,
@@ -44,7 +43,7 @@ from srcdiff.replay.objects import (
     resolve,
     resolve_class,
 )
-from srcdiff.replay.records import is_plain_record
+from srcdiff.replay.values import MANAGING, defaults, is_constant, manager, record
 
 #: the largest array read from outside that is compared with what it was on every call
 MOST_BYTES = 32_768
@@ -53,8 +52,8 @@ MOST_BYTES = 32_768
 _WHY = {
     "STORE_GLOBAL": "writes a global", "DELETE_GLOBAL": "deletes a global", "STORE_ATTR": "writes an attribute",
     "DELETE_ATTR": "deletes an attribute", "IMPORT_NAME": "imports a module", "LOAD_BUILD_CLASS": "defines a class",
-    "BEFORE_WITH": "uses a context manager", "PUSH_EXC_INFO": "handles exceptions", "IS_OP": "compares identities",
-    "DELETE_SUBSCR": "deletes elements", "DELETE_DEREF": "deletes a variable that functions share",
+    "IS_OP": "compares identities",
+    "DELETE_DEREF": "deletes a variable that functions share",
     "MATCH_CLASS": "matches a class", "LOAD_SUPER_ATTR": "uses super()", "LOAD_NAME": "looks names up in a dictionary",
 }  # fmt: skip
 
@@ -95,17 +94,17 @@ def _resolve(findings: Findings) -> None:
     """Look at what the names in the code are as attributes of the instances there are, until there is nothing new."""
     done: set[tuple[int, str]] = set()
     before = -1
-    while before != len(done) + len(findings.modules) + len(findings.stored):
-        before = len(done) + len(findings.modules) + len(findings.stored)
+    while before != len(done) + len(findings.modules) + len(findings.stored) + findings.formats:
+        before = len(done) + len(findings.modules) + len(findings.stored) + findings.formats
         names = {name for _, _, name in findings.attributes}
         for known in list(findings.instances):
-            for name in names.union(implicit(type(known[0])), known[2]):
+            for name in names.union(implicit(type(known[0]), findings.formats), known[2]):
                 if (id(known[0]), name) not in done:
                     done.add((id(known[0]), name))
                     if resolve(name, known, findings, _value) and not may_be_something_else(name):
                         findings.fields.add(name)
         for cls, what in list(findings.classes):
-            for name in names.union(implicit(cls), ("__init__", "__post_init__")):
+            for name in names.union(implicit(cls, findings.formats), ("__init__", "__post_init__")):
                 if (id(cls), name) not in done:
                     done.add((id(cls), name))
                     if resolve_class(name, cls, what, findings, _value) and not may_be_something_else(name):
@@ -137,21 +136,31 @@ def _of_module(module: ModuleType, code: CodeType, here: int, name: str, finding
     if name not in namespace:
         return
     value = namespace[name]
+    _check_original(module, name, value, where(code, here))
+    if is_srcdiff(module) and not _is_own(module, value):
+        _value(value, f"{where(code, here)}: {module.__name__}.{name}", findings)
+    findings.reads.append(Read("module", namespace, name, value))
+
+
+def _check_original(module: ModuleType, name: str, value: Any, place: str) -> None:
     known = ORIGINALS.get(module.__name__)
     if known is not None and known.get(name, MISSING) is not value:
-        raise RefusedError(
-            f"{where(code, here)}: {module.__name__}.{name} is not what it was when srcdiff was imported"
-        )
-    findings.reads.append(Read("module", namespace, name, value))
+        raise RefusedError(f"{place}: {module.__name__}.{name} is not what it was when srcdiff was imported")
 
 
 def _value(value: Any, what: str, findings: Findings) -> None:
     """Accept a value from outside, or raise RefusedError."""
     kind = type(value)
-    if _is_numpy_function(value) or _is_ufunc(value) or kind in _PLAIN or kind in SCALAR_TYPES:
+    if is_known(value):
+        if findings.step and (value is np.errstate or filters(value)):
+            raise RefusedError(f"{what} changes how errors are told")
+        findings.filters = findings.filters or filters(value)
+        findings.stores = findings.stores or stores(value)
+        return
+    if is_constant(value):
         return
     if kind is FunctionType:
-        _function(value, findings)
+        _function(value, what, findings)
     elif kind is tuple:
         for part in value:
             _value(part, what, findings)
@@ -166,56 +175,18 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         if value.dtype.kind not in "?biufc":
             raise RefusedError(f"{what} is an array of {value.dtype}")
         findings.arrays.append(value)
-    elif (isinstance(value, np.dtype) and value.names is None) or _is_listed(value):
-        return
     elif getattr(kind, "replayed_function", None) is not None and kind.__module__.startswith("srcdiff."):
         findings.objects.append(value)
         _value(value.replayed_function, what, findings)
     elif kind is type and issubclass(value, tuple) and hasattr(value, "_fields"):
-        _record(value, what, findings)
+        record(value, what, findings, _value)
     elif not (accept(value, what, findings, _value) and (findings.step or not findings.tensors)):
+        if callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
+            raise RefusedError(f"{what} is not known to be free of effects")
         raise RefusedError(f"{what} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
 
 
-_PLAIN = (int, float, bool, complex, str, bytes, type(None), type(Ellipsis))
-
-
-def _record(cls: Any, what: str, findings: Findings) -> None:
-    """Accept a class of namedtuples that has nothing but fields."""
-    if not is_plain_record(cls):
-        raise RefusedError(f"{what} is a {cls.__name__} with methods of its own")
-    findings.fields.update(cls._fields, ("_replace",))
-    findings.reads.append(Read("class", cls, cls.__name__, tuple(vars(cls).items())))
-    findings.reads.append(Read("defaults", cls.__new__, cls.__name__, _defaults(cls.__new__)))
-    for default in cls.__new__.__defaults__ or ():
-        _value(default, f"a default of {cls.__name__}", findings)
-
-
-def _is_listed(value: Any) -> bool:
-    """Whether it is a function of `math`, a type of NumPy's numbers, or one of the tools of the standard library."""
-    if type(value) is BuiltinFunctionType:
-        return value.__module__ == "math"
-    return (type(value) is type and value in SCALAR_TYPES) or any(value is each for each in FUNCTIONS)
-
-
-def _is_numpy_function(value: Any) -> bool:
-    name = getattr(value, "__name__", "")
-    return type(value) in _NUMPY_CALLABLES and any(known.get(name) is value for known in ORIGINALS.values())
-
-
-def _is_ufunc(value: Any) -> bool:
-    """Whether it is a ufunc of NumPy or SciPy: `np.frompyfunc` makes ufuncs of any Python function."""
-    if type(value) is not np.ufunc:
-        return False
-    special = sys.modules.get("scipy.special")
-    name = value.__name__
-    return ORIGINALS["numpy"].get(name) is value or getattr(special, name, None) is value
-
-
-_NUMPY_CALLABLES = (type(np.sum), FunctionType, BuiltinFunctionType)
-
-
-def _function(function: Any, findings: Findings) -> None:
+def _function(function: Any, what: str, findings: Findings) -> None:
     if id(function) in findings.seen:
         return
     findings.seen.add(id(function))
@@ -224,30 +195,33 @@ def _function(function: Any, findings: Findings) -> None:
         return
     if is_srcdiff(function) and (function.__name__ in ATTRIBUTES or (findings.step and function.__name__ in STEPS)):
         return
+    if str(function.__globals__.get("__name__", "")).startswith("srcdiff."):
+        raise RefusedError(f"{what} is not known to be free of effects")
     findings.objects.append(function)
     code = function.__code__
+    if code is MANAGING:
+        manager(function, what, findings, _value)
+        return
     here = where(code, 0)
     if type(function.__globals__) is not dict or function.__builtins__ is not vars(builtins):
         raise RefusedError(f"{here}: {code.co_name} has builtins of its own")
     findings.reads.append(Read("code", function, code.co_name, code))
-    findings.reads.append(Read("defaults", function, code.co_name, _defaults(function)))
+    findings.reads.append(Read("defaults", function, code.co_name, defaults(function)))
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         _value(default, f"{here}: a default of {code.co_name}", findings)
+    spaces: dict[str, Any] = {}  # variables that stand for modules, wherever they are read
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
             content = cell.cell_contents
         except ValueError:
             raise RefusedError(f"{here}: the variable {name} of {code.co_name} has no value yet") from None
         findings.reads.append(Read("cell", cell, name, content))
-        _value(content, f"{here}: the variable {name}", findings)
-    outer = frozenset(code.co_freevars)
+        if is_namespace(content) and not any(name in inner.co_cellvars for inner in _codes(code)):
+            spaces[name] = content
+        else:
+            _value(content, f"{here}: the variable {name}", findings)
     for inner in _codes(code):
-        _scan(inner, function, outer, findings)
-
-
-def _defaults(function: Any) -> tuple[Any, Any]:
-    keyword = function.__kwdefaults__
-    return function.__defaults__, None if keyword is None else dict(keyword)
+        _scan(inner, function, spaces, findings)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -257,17 +231,21 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(const)
 
 
-def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findings) -> None:
+def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findings) -> None:
     if code.co_flags & 0x380:  # coroutines, asynchronous generators
         raise RefusedError(f"{where(code, 0)}: {code.co_name} is asynchronous")
     before: Any = None
+    outer = function.__code__.co_freevars
+    dotted: set[int] = set()  # instructions that read attributes of modules
+    fixed: set[int] = set()  # instructions that give objects which no stand-in is taken for
     instructions = list(dis.get_instructions(code))
     for k, instruction in enumerate(instructions):
         name = instruction.opname
         here = instruction.offset
         listed = name in INSTRUCTIONS and (name != "CALL_INTRINSIC_1" or instruction.arg in INTRINSICS)
-        listed = listed or (name == "IS_OP" and not instruction.is_jump_target and is_singleton(before))
-        listed = listed or (findings.step and name in STEP_INSTRUCTIONS and is_with(instructions, k))
+        listed = listed or (
+            name == "IS_OP" and not instruction.is_jump_target and (is_singleton(before) or k - 1 in fixed)
+        )
         listed = listed or (
             findings.step and name in ("STORE_ATTR", "DELETE_ATTR") and instruction.argval in ("grad", "data")
         )
@@ -279,27 +257,77 @@ def _scan(code: CodeType, function: Any, outer: frozenset[str], findings: Findin
             raise RefusedError(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
         if name == "STORE_DEREF" and instruction.argval in outer:
             raise RefusedError(f"{where(code, here)}: {code.co_name} writes the outer variable {instruction.argval}")
-        if name in ("STORE_SUBSCR", "STORE_SLICE"):
+        findings.catches = findings.catches or name == "PUSH_EXC_INFO"
+        findings.formats = findings.formats or is_format(instruction)
+        if name in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR"):
             findings.stores = True
+        elif k in dotted:
+            continue
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
             findings.attributes.append((code, here, instruction.argval))
             first = function is findings.top and code is function.__code__
             if instruction.argval == "item" and not (first and is_returned(instructions, k)):
                 findings.numbers_returned = False
         elif name == "LOAD_GLOBAL":
-            if instruction.argval == "isinstance":
-                if not (instruction.arg or 0) & 1:
-                    raise RefusedError(f"{where(code, here)}: isinstance is not called where it is named")
+            if instruction.argval in ("isinstance", "type"):
+                if not is_called_by_name(instructions, k):
+                    raise RefusedError(f"{where(code, here)}: {instruction.argval} is not called where it is named")
                 findings.asks.append(function)
-            _global(code, here, instruction.argval, function.__globals__, findings)
+            value = _global(code, here, instruction.argval, function.__globals__, findings)
+            if value is not MISSING:
+                dotted |= _dotted(value, code, instructions, k, findings, fixed)
+            elif isinstance(vars(builtins)[instruction.argval], type):
+                fixed.add(k)
+        elif name == "LOAD_DEREF" and instruction.argval in spaces:
+            dotted |= _dotted(spaces[instruction.argval], code, instructions, k, findings, fixed)
 
 
-def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], findings: Findings) -> None:
+def _dotted(
+    value: Any, code: CodeType, instructions: list[Any], k: int, findings: Findings, fixed: set[int]
+) -> set[int]:
+    """Look at what is read by the name that instruction k loads, with the attributes after it; the instructions that
+    read these. The last one is added to `fixed` if what it gives has its identity from where it was made.
+    """
+    place, name = where(code, instructions[k].offset), instructions[k].argval
+    steps = follow(value, instructions, k)
+    for step in steps:
+        findings.reads += step.reads
+        name += f".{step.name}"
+    if not steps:
+        _value(value, f"{place}: {name}", findings)
+    elif not _is_listed_part(steps[-1], place, findings):
+        _value(steps[-1].value, f"{place}: {name}", findings)
+    last = steps[-1].value if steps else value
+    if isinstance(last, (type, FunctionType, ModuleType)) or type(last) is object or is_member(last):
+        fixed.add(steps[-1].index if steps else k)
+    return {step.index for step in steps}
+
+
+def _is_listed_part(step: Any, place: str, findings: Findings) -> bool:
+    """Whether an attribute of a module or of one of srcdiff's objects is allowed by its name."""
+    if not isinstance(step.owner, ModuleType):
+        return step.value is METHOD
+    listed = step.name in ATTRIBUTES or step.name in MUTATORS or (findings.step and step.name in STEPS)
+    if not listed or not (any(step.owner is module for module in MODULES) or is_srcdiff(step.owner)):
+        return False
+    _check_original(step.owner, step.name, step.value, place)
+    if isinstance(step.value, ModuleType) or not _is_own(step.owner, step.value):
+        return False
+    findings.stores = findings.stores or step.name in MUTATORS or stores(step.value)
+    return True
+
+
+def _is_own(module: ModuleType, value: Any) -> bool:
+    """Whether a function of one of srcdiff's modules is not one that the user has put there."""
+    return module.__name__ in ORIGINALS or not callable(value) or is_srcdiff(value) or is_srcdiff(type(value))
+
+
+def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], findings: Findings) -> Any:
+    """What a global name stands for; MISSING if that is a builtin, which has been looked at."""
     if name in namespace:
         value = namespace[name]
         findings.reads.append(Read("global", namespace, name, value))
-        _value(value, f"{where(code, here)}: {name}", findings)
-        return
+        return value
     value = vars(builtins).get(name, MISSING)
     if value is MISSING:
         raise RefusedError(f"{where(code, here)}: the name {name} is not defined")
@@ -309,3 +337,4 @@ def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], fin
         raise RefusedError(f"{where(code, here)}: the builtin {name} is not what it was when srcdiff was imported")
     findings.reads.append(Read("global", namespace, name, MISSING))
     findings.reads.append(Read("global", vars(builtins), name, value))
+    return MISSING

@@ -32,8 +32,9 @@ class AbandonedError(BaseException):
 class Recorder:
     """The program of one call as it grows."""
 
-    #: the program will be differentiated
+    #: the program will be differentiated; NumPy ignores all errors while it is recorded
     differentiates = True
+    silent = True
 
     def __init__(self) -> None:
         self.builder = Builder()
@@ -94,6 +95,8 @@ class Recorder:
         self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], out: Any, writing: bool = False
     ) -> None:
         """An operation was done, with this result, a Tensor or a tuple. `writing`: as part of a write in place."""
+        if self.silent and any(handling != "ignore" for handling in np.geterr().values()):
+            self._refuse("it has NumPy tell of errors in a way of its own")
         nodes = tuple(self._node(operand, writing) for operand in operands)
         place = user_place(3)
         origin = describe(*place)

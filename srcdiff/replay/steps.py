@@ -53,7 +53,7 @@ def _patient(method: F) -> F:
 class StepRecorder(Recorder):
     """`outside` are the tensors that what is guarded leads to, by id, with names for them."""
 
-    differentiates = False
+    differentiates = silent = False
 
     def __init__(self, outside: dict[int, tuple[Any, str]], numbers_returned: bool) -> None:
         super().__init__()

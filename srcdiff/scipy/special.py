@@ -22,7 +22,7 @@ from srcdiff.ops.special import polygamma as polygamma_of
 from srcdiff.ops.special_scipy import binom, gamma, poch
 from srcdiff.ops.structural import cast, reshape, stop_gradient
 from srcdiff.ops.transcendental import exp, log
-from srcdiff.scipy.support import mirrors, number, rest_of, unsupported
+from srcdiff.scipy.support import every, mirrors, number, rest_of, unsupported
 
 __all__ = [
     "comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "perm", "polygamma", "softmax", "zeta",
@@ -110,7 +110,7 @@ def multigammaln(a: Any, d: Any) -> Any:
     a, d = _floats(a), number(d, "d of scipy.special.multigammaln")
     if np.ndim(d) or d != int(d) or d < 1:
         raise ValueError("d should be a positive integer (dimension)")
-    if np.any(np.asarray(stop_gradient(a) <= 0.5 * (d - 1))):
+    if not every(lambda a: ~(a <= 0.5 * (d - 1)), stop_gradient(a)):
         raise ValueError(f"condition a > 0.5 * (d-1) ({0.5 * (d - 1)}) not met")
     total: Any = d * (d - 1) * 0.25 * math.log(math.pi)
     for j in range(int(d)):

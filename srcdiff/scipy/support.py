@@ -21,6 +21,7 @@ from srcdiff.conversion import lost
 from srcdiff.errors import UnsupportedError
 from srcdiff.functions.dispatch import has_operand, plain
 from srcdiff.origin import where
+from srcdiff.replay.known import replayed
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
@@ -95,7 +96,7 @@ def mirrors(original: Any) -> Callable[[F], F]:
 
         if "check_finite" in ours:
             raise TypeError(f"{name}: check_finite is heeded by the decorator")
-        return call  # type: ignore[return-value]
+        return replayed(call)  # type: ignore[return-value]
 
     return register
 
@@ -108,10 +109,19 @@ def _check_finite(values: list[Any]) -> None:
     for value in values:
         if isinstance(value, (list, tuple)):
             _check_finite(list(value))
-        elif isinstance(value, (TensorBase, np.ndarray)):
-            array = plain(value)
-            if array.dtype.kind in "fc" and not np.isfinite(array).all():
-                raise ValueError("array must not contain infs or NaNs")
+        elif not isinstance(value, (TensorBase, np.ndarray)) or value.dtype.kind not in "fc":
+            continue
+        elif not every(np.isfinite, value):
+            raise ValueError("array must not contain infs or NaNs")
+
+
+def every(condition: Callable[[Any], Any], *xs: Any) -> bool:
+    """Whether a condition on values, which takes no part in a derivative, holds for all elements. Where a call is being
+    recorded it is one of the things that decide what the call does.
+    """
+    if modes.recorder is None:
+        xs = tuple(map(plain, xs))
+    return bool(np.all(condition(*xs)))
 
 
 def rest_of(module: ModuleType) -> Callable[[str], Any]:

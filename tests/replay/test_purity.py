@@ -7,7 +7,6 @@ PYTEST_DONT_REWRITE: the functions are to be what is written.
 from __future__ import annotations
 
 import collections
-import contextlib
 import functools
 import itertools
 import math
@@ -223,26 +222,6 @@ def writes_a_global(x: Any) -> Any:
     return np.sum(x)
 
 
-def handles(x: Any) -> Any:
-    try:
-        return np.sum(x)
-    except ValueError:
-        return x
-
-
-def cleans_up(x: Any) -> Any:
-    try:
-        y = x * 2
-    finally:
-        y = x
-    return np.sum(y)
-
-
-def manages(x: Any) -> Any:
-    with contextlib.suppress(ValueError):
-        return np.sum(x)
-
-
 def imports(x: Any) -> Any:
     import json
 
@@ -335,12 +314,6 @@ def undefined(x: Any) -> Any:
     return np.sum(x) * nowhere  # type: ignore[name-defined] # noqa: F821
 
 
-def deletes(x: Any) -> Any:
-    table = {"a": x}
-    del table["a"]
-    return np.sum(x)
-
-
 async def waits(x: Any) -> Any:
     return x
 
@@ -348,9 +321,6 @@ async def waits(x: Any) -> Any:
 REFUSED = {
     appends_outside: "LOG is a builtins.list",
     writes_a_global: "writes a global",
-    handles: "handles exceptions",
-    cleans_up: "handles exceptions",
-    manages: "",
     imports: "imports a module",
     defines_a_class: "defines a class",
     sets_an_attribute: "writes an attribute",
@@ -358,21 +328,20 @@ REFUSED = {
     asks_for_identity: "compares identities",
     identity_of_either: "compares identities",
     draws: ".random",
-    draws_plainly: "the module random",
-    tells_the_time: "the module time",
+    draws_plainly: "random.random is not known",
+    tells_the_time: "time.time is not known",
     prints: "print()",
     evaluates: "eval()",
     uses_a_large_array: "large array",
     uses_objects: "array of object",
     uses_a_tensor: "Tensor",
     calls_impure: "LOG is a builtins.list",
-    calls_a_ufunc_of_python: "numpy.ufunc",
+    calls_a_ufunc_of_python: "python_ufunc is not known",
     uses_a_clever_tuple: "methods of its own",
     uses_a_subclass: "Sub",
     uses_a_doctored_number: "Doctored",
     looks_up: "globals()",
     undefined: "nowhere",
-    deletes: "deletes elements",
     waits: "asynchronous",
 }
 
@@ -391,8 +360,8 @@ def test_a_container_from_outside_is_read_with_its_parts() -> None:
 
 
 def test_a_container_from_outside_with_something_unknown() -> None:
-    holder = [object()]
-    with pytest.raises(RefusedError, match=r"the variable holder is a builtins\.object"):
+    holder = [bytearray()]
+    with pytest.raises(RefusedError, match=r"the variable holder is a builtins\.bytearray"):
         examine(lambda x: np.sum(x) * len(holder))
 
 
@@ -454,15 +423,12 @@ def test_every_instruction_is_listed_or_refused() -> None:
         "STORE_NAME",
         "IMPORT_NAME",
         "LOAD_BUILD_CLASS",
-        "BEFORE_WITH",
-        "PUSH_EXC_INFO",
         "IS_OP",
         "LOAD_NAME",
         "DELETE_GLOBAL",
         "DELETE_DEREF",
         "LOAD_SUPER_ATTR",
         "MATCH_CLASS",
-        "POP_EXCEPT",
         "CALL_INTRINSIC_2",
     }
     assert not dangerous & INSTRUCTIONS

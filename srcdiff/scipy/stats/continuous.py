@@ -17,7 +17,7 @@ from srcdiff.ops import elementwise as e
 from srcdiff.ops.transcendental import exp, log, sqrt
 from srcdiff.scipy.stats.composing import Function, after, all_positive, before, given, log_of, minus, rest
 from srcdiff.scipy.stats.distribution import Distribution, is_number, method, spread, still, wide
-from srcdiff.scipy.support import any_traced, constant, needs_gradient
+from srcdiff.scipy.support import any_traced, constant, every, needs_gradient
 
 inf = np.inf
 
@@ -228,8 +228,8 @@ class Continuous(Distribution):
         y = standard(still(x), still(loc), still(scale))
         outside: Any = (y < low) | (y > high) | e.isinf(y)
         fill: Any = nothing
-        edge = constant((y == low) | (y == high)) & np.isfinite(constant(y))
-        if np.any(edge):
+        if not every(lambda y: ((y != low) & (y != high)) | e.isinf(y), y):
+            edge = constant((y == low) | (y == high)) & np.isfinite(constant(y))
             known = [constant(y), *map(constant, shapes)]
             with np.errstate(all="ignore"):
                 edge = edge & ~np.isfinite(self.original.logpdf(*known))

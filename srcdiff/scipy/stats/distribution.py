@@ -63,6 +63,11 @@ class Distribution:
 
     #: what each method takes before the parameters
     first: ClassVar[dict[str, str]] = {}
+    #: methods that do nothing but compute: they draw no random numbers
+    replayed_methods = frozenset(
+        "pdf logpdf pmf logpmf cdf logcdf sf logsf ppf isf mean var std entropy median support interval stats nnlf "
+        "freeze __call__".split()
+    )
 
     def __init__(self, name: str, parameters: str) -> None:
         self.name = name

@@ -35,9 +35,9 @@ def enter(args, kwargs, anyhow=False):
         and loss.__defaults__ is loss_defaults
         and loss.__kwdefaults__ is None
         and globals_of_test_entry.get('np', missing) is numpy
+        and globals_of_numpy.get('sum', missing) is sum_2
         and type((SCALE := globals_of_test_entry.get('SCALE', missing))) is float
         and SCALE == 2.0
-        and globals_of_numpy.get('sum', missing) is sum_2
     ):
         return False
     before = errors.set(strict.get(errors.get()) or tighten())
