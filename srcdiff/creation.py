@@ -38,6 +38,13 @@ def made(value: Any, requires_grad: bool = False, traced: bool = False) -> Any:
     return out
 
 
+def alias(array: Any) -> Any:
+    """A Tensor on the memory of an array, in whose place one stands that is watched."""
+    out = plain(array._value)
+    modes.recorder.aliased(out, array)
+    return out
+
+
 # ---------------------------------------------------------------------------------------------------------- from data
 
 
@@ -67,6 +74,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of the data: the tensor itself, an array's memory, or a copy of a list."""
     check_device(device)
     if isinstance(data, TensorBase):
+        if data._stands:
+            data = alias(data)
         return (
             data if dtype is None or data._value.dtype == numpy_dtype(dtype) else cast(data, dtype=numpy_dtype(dtype))
         )

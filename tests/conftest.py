@@ -24,6 +24,7 @@ settings.load_profile("srcdiff")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--worlds", type=int, default=0, help="how many random worlds to train in, of each kind")
     parser.addoption("--regen", action="store_true", help="rewrite the golden files; review them like code")
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from srcdiff.api.inspect import ALWAYS_TRACED, explanation
-from srcdiff.api.player import Entry, style_of
+from srcdiff.api.player import Entry, style_of, unreplayable
 from srcdiff.api.steps import Watched, confirms, drawn_apart, make_step, ready_step, watch_step
 from srcdiff.api.transformed import Transformed
 from srcdiff.api.tree import flatten
@@ -40,14 +40,14 @@ class Compiled(Transformed):
             count_replayed(self._counts)
             return found[0]
         player = self._player
-        if config.replay == "never" or player.refused is not None or modes.recorder is not None:
+        if config.replay == "never" or player.refused is not None or unreplayable() is not None:
             return self._traced_call(args, kwargs)
         serving = self._serving(args, kwargs)
         if serving is not None:
             return self._entered(*serving, args, kwargs)
         style = style_of(config.options)
         signature = player.wants(args, kwargs, (modes.grad,), style)
-        if signature is None:
+        if signature is None or not player.kinds[signature].returned:
             return self._sighted(args, kwargs, style)
         return self._record(signature, args, kwargs)
 
@@ -89,7 +89,7 @@ class Compiled(Transformed):
         result = self._traced_call(args, kwargs)
         kind = self._player.kind(args, kwargs, (modes.grad,), style)
         if kind is not None:
-            kind.leaves = tuple(type(leaf) for leaf in flatten(result)[0])
+            kind.returned = True
         return result
 
     def _watch(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Watched | None:
@@ -100,8 +100,7 @@ class Compiled(Transformed):
             self._player.failed(signature, str(reason), True)
             return None
         count_traced(self._counts)
-        kind = self._player.kinds.get(signature)
-        watched = watch_step(self._function, ready, signature, () if kind is None else kind.leaves)
+        watched = watch_step(self._function, ready, signature)
         self._compile_now(watched.result)
         return watched
 
@@ -166,7 +165,7 @@ class Compiled(Transformed):
         return f"{name}\n  step      {self._forward(args, kwargs)}"
 
     def _shown(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
-        if config.replay == "never" or self._player.refused is not None:
+        if config.replay == "never" or self._player.refused is not None or unreplayable() is not None:
             return None
         serving = self._serving(args, kwargs)
         return None if serving is None else serving[0]

@@ -34,8 +34,8 @@ class Kind:
     #: calls that were watched of which no entry was made, and the paths of all
     new: int = 0
     known: set[Any] = field(default_factory=set)
-    #: the types of the leaves of what such a call returns
-    leaves: tuple[type, ...] = ()
+    #: such a call of a step has returned: one that raises does so as an ordinary call
+    returned: bool = False
 
     @property
     def due(self) -> bool:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
-from operator import is_
 from typing import Any
 
 import numpy as np
 
 from srcdiff import runtime
 from srcdiff.api.agreement import agrees
+from srcdiff.api.given import Given, containers
 from srcdiff.api.player import Entry, style_of
+from srcdiff.api.standin import StandIn
 from srcdiff.api.tree import flatten
 from srcdiff.api.watching import prove_step
 from srcdiff.autograd.accumulate import accumulate
@@ -29,7 +29,6 @@ from srcdiff.core.builder import interpret, rename
 from srcdiff.core.program import Node, Program
 from srcdiff.random import default_generator
 from srcdiff.replay import caught
-from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.effects import Call, Effect
 from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.fuse import optimised
@@ -40,6 +39,7 @@ from srcdiff.tape import record
 from srcdiff.tape.node import AccumulateGrad, Edge
 from srcdiff.tape.overwrite import overwrite
 from srcdiff.tape.site import Site
+from srcdiff.tape.storage import storage_of
 from srcdiff.tape.value import TensorBase
 from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import reroll, written_out
@@ -61,10 +61,11 @@ class Ready:
 
     args: list[Any]
     kwargs: dict[str, Any]
+    given: Given
     recorder: StepRecorder
     outside: Outside
-    #: what the caller has of containers
-    known: Any
+    #: the ids of the containers that the caller has
+    lasting: set[int]
     around: caught.Watch
 
 
@@ -73,78 +74,38 @@ def ready_step(
 ) -> Ready:
     """A call that nothing has run of yet. Raises RefusedError if the function is not proved to be repeatable."""
     findings = prove_step(function, args, kwargs)
-    recorder = StepRecorder(findings.tensors, findings.numbers_returned)
-    given = [_given(recorder, value, label(k)) for k, value in enumerate(args)]
-    named = {key: _given(recorder, value, label(key)) for key, value in kwargs.items()}
+    recorder = StepRecorder(findings.tensors, findings.numbers_returned, StandIn)
+    given = Given(recorder)
+    new = [given.inside(value, label(k)) for k, value in enumerate(args)]
+    named = {key: given.inside(value, label(key)) for key, value in kwargs.items()}
     if len({id(tensor) for tensor in recorder.given_tensors}) < len(recorder.given_tensors):
         raise RefusedError("a Tensor is passed as two arguments")
     if any(id(tensor) in findings.tensors for tensor in recorder.given_tensors):
         raise RefusedError("an argument is a Tensor that the function also reads from outside")
+    if recorder.stands and findings.stores and findings.containers:
+        raise RefusedError("it stores into containers from outside, and was given arrays")
     copies = {id(array): array.copy() for array in findings.arrays}
-    known = (args, kwargs, [part for part, _ in findings.containers])
+    lasting = containers((args, kwargs, [part for part, _ in findings.containers]))
     around = caught.Watch(findings.catches, findings.filters)
-    return Ready(given, named, recorder, Outside(findings, copies, label), known, around)
+    return Ready(new, named, given, recorder, Outside(findings, copies, label), lasting, around)
 
 
-def watch_step(function: Callable[..., Any], ready: Ready, signature: Any, kinds: Sequence[type]) -> Watched:
-    """Run a call with a recorder watching: it is an ordinary call, with all its effects. `kinds` are the types of the
-    leaves that such a call returns.
-    """
+def watch_step(function: Callable[..., Any], ready: Ready, signature: Any) -> Watched:
+    """Run a call with a recorder watching: it is an ordinary call, with all its effects."""
     recorder = ready.recorder
-    recorder.start()
     try:
+        recorder.start()
         with ready.around:
             result = function(*ready.args, **ready.kwargs)
         if ready.around.reason is not None:
             recorder.fail(ready.around.reason)
-        leaves, rebuild = flatten(result)
-        if not _containers(result).isdisjoint(_containers(ready.known)):
+        outside = ready.given.outside(result)
+        if not containers(outside).isdisjoint(ready.lasting):
             recorder.fail("it returns a list or a dict that it was given or reads from outside")
-        recorder.finish(leaves)
+        recorder.finish(flatten(result)[0])
     finally:
-        recorder.stop()
-    if len(recorder.given_tensors) < len(recorder.arguments):
-        if len(kinds) != len(leaves):
-            recorder.failed = recorder.failed or "its result has another structure than before"
-        result = rebuild([_plain(leaf, kind) for leaf, kind in zip_longest(leaves, kinds[: len(leaves)])])
-    return Watched(result, recorder, ready.outside, signature)
-
-
-def _given(recorder: StepRecorder, value: Any, name: str) -> Any:
-    """An argument as the watched call gets it: arrays become Tensors outside any graph, which share their memory."""
-    kind = type(value)
-    if isinstance(value, TensorBase):
-        recorder.input(value, name)
-        recorder.given_tensors.append(value)
-        return value
-    if kind is np.ndarray or kind in SCALAR_TYPES:
-        tensor = record.plain(value)
-        recorder.input(tensor, name)
-        return tensor
-    if kind in (list, tuple):
-        parts = [_given(recorder, part, f"{name}_{k}") for k, part in enumerate(value)]
-        return value if all(map(is_, parts, value)) else kind(parts)
-    if kind is dict:
-        made = {key: _given(recorder, part, f"{name}_{key}") for key, part in value.items()}
-        return value if all(map(is_, made.values(), value.values())) else made
-    return value
-
-
-def _containers(value: Any) -> set[int]:
-    """The ids of the lists and dicts in a value, and of itself."""
-    kind = type(value)
-    found = {id(value)} if kind in (list, dict) else set()
-    if kind in (list, tuple, dict):
-        for part in value.values() if kind is dict else value:
-            found |= _containers(part)
-    return found
-
-
-def _plain(leaf: Any, kind: type | None) -> Any:
-    """A leaf of the result as it is where arrays are not made Tensors."""
-    if isinstance(leaf, TensorBase) and kind is not None and not issubclass(kind, TensorBase):
-        return leaf._array if kind is np.ndarray else leaf._value
-    return leaf
+        recorder.leave()
+    return Watched(outside, recorder, ready.outside, signature)
 
 
 # --------------------------------------------------------------------------------------------------------- the entry
@@ -209,11 +170,13 @@ def _maker(leaf: Any, node: Node | None, recorder: StepRecorder) -> Callable[[An
             raise RefusedError(f"it returns a {type(leaf).__qualname__}")
         return None
     if isinstance(leaf, TensorBase):
-        if leaf._edge is None:
-            return record.plain
-        if not _has_run(leaf._edge, recorder):
+        if leaf._view is not None:
+            raise RefusedError("it returns a view")
+        if leaf._edge is not None and not _has_run(leaf._edge, recorder):
             raise RefusedError("its result is part of a graph that backward has not run through")
-        return partial(_ended, leaf._edge)
+        if leaf._edge is None and not leaf._version:
+            return record.plain
+        return partial(_ended, leaf._edge, leaf._version)
     if isinstance(leaf, np.ndarray):
         return np.asarray
     return _scalar if isinstance(leaf, np.generic) else _number
@@ -248,10 +211,12 @@ def _has_run(edge: Edge, recorder: StepRecorder) -> bool:
     return True
 
 
-def _ended(edge: Edge, value: Any) -> Any:
-    """A result whose backward has run."""
+def _ended(edge: Edge, version: int, value: Any) -> Any:
+    """A result whose backward has run, and that was written in place so many times."""
     tensor = record.plain(value)
     tensor._edge = edge
+    if version:
+        storage_of(tensor).version = version
     return tensor
 
 

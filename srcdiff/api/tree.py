@@ -20,6 +20,20 @@ def is_container(x: Any) -> bool:
     return x is None or isinstance(x, (tuple, list, dict)) or (dataclasses.is_dataclass(x) and not isinstance(x, type))
 
 
+def parts_of(container: Any) -> list[Any]:
+    """The parts of a container."""
+    found = _parts(container)
+    assert found is not None
+    return found[1]
+
+
+def built(container: Any, parts: list[Any]) -> Any:
+    """A container like this one of other parts."""
+    found = _parts(container)
+    assert found is not None
+    return found[2](parts)
+
+
 def flatten(x: Any) -> tuple[list[Any], Rebuild]:
     """The leaves of `x` and the function that builds the same structure of other leaves."""
     leaves: list[Any] = []

@@ -163,7 +163,11 @@ def _with_self(function: Any) -> tuple[Any, Any]:
 
 def prove_step(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Findings:
     """The same for a training step, whose effects may be srcdiff's."""
-    findings = examine(*_with_self(function), _statics(args) + _statics(kwargs.values()), step=True)
+    static = _statics(args) + _statics(kwargs.values())
+    findings = examine(*_with_self(function), static, step=True)
+    records = [each for each in static if dataclasses.is_dataclass(each)]
+    if any(findings.stored or findings.sets.intersection(vars(each)["__dataclass_fields__"]) for each in records):
+        raise RefusedError("it stores attributes, and was given a dataclass that has them")
     if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
         raise RefusedError("it stores into containers, and was given some")
     if findings.asks:

@@ -14,7 +14,7 @@ from srcdiff.ops.pull import pull
 from srcdiff.origin import where
 from srcdiff.tape import record
 from srcdiff.tape.modes import modes
-from srcdiff.tape.node import FREED_MESSAGE, GradNode, saved_value, stale_message
+from srcdiff.tape.node import FREED_MESSAGE, GradNode, Packed, saved_value, stale_message
 from srcdiff.tape.site import OUT, STATIC, TENSOR, Site
 
 
@@ -41,6 +41,8 @@ def saved_item(node: GradNode, position: int, j: int) -> Any:
     if node.saved is None:
         raise AutogradError(FREED_MESSAGE)
     cell = node.saved[position][j]
+    if type(cell) is Packed:
+        return cell.unpack()
     try:
         return cell.array
     except AttributeError:

@@ -51,7 +51,7 @@ def change_requires_grad(tensor: TensorBase, flag: bool, message: str) -> None:
     set_requires_grad(tensor, flag)
 
 
-@effect(lambda tensor: ())
+@effect(cleared=lambda tensor: [tensor])
 def _forget_grad(tensor: Any) -> None:
     tensor._grad = None
 

@@ -19,8 +19,7 @@ from srcdiff.aval import SCALARS
 from srcdiff.core.primitive import REGISTRY, Operand, Primitive
 from srcdiff.errors import UnsupportedError
 from srcdiff.tape.modes import modes
-from srcdiff.tape.record import exact
-from srcdiff.tape.record import plain as wrap
+from srcdiff.tape.record import exact, plain_like
 from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,7 +77,7 @@ def plain(x: Any) -> Any:
 def like(value: Any, *sources: Any) -> Any:
     """An array without a gradient: a Tensor if any of the sources is or contains one, else as it is."""
     found = [part for source in sources for part in _tensors_in(source)]
-    return wrap(value, any(part._traced for part in found)) if found else value
+    return plain_like(value, found) if found else value
 
 
 def _tensors_in(x: Any) -> list[Any]:

@@ -187,7 +187,10 @@ class Module(State, Hooks):
             parameter.requires_grad_(requires_grad)
         return self
 
-    @effect(lambda module: [p._grad for p in module.parameters() if p._grad is not None])
+    @effect(
+        lambda module: [p._grad for p in module.parameters() if p._grad is not None],
+        lambda module, set_to_none=True: module.parameters() if set_to_none else (),
+    )
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
         for parameter in self.parameters():

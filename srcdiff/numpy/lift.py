@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.creation import alias
 from srcdiff.device import check_device
 from srcdiff.errors import UnsupportedError
 from srcdiff.functions.assembly import assembled, differentiated, has_tensor, list_converter, values
@@ -25,6 +26,7 @@ from srcdiff.replay.active import active
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.site import user_place
+from srcdiff.tape.value import TensorBase
 from srcdiff.tensor import Tensor
 
 _getframe = sys._getframe
@@ -35,6 +37,8 @@ def tensors(x: Any) -> Any:
     """Tensors in place of arrays of numbers and of NumPy's numbers, also in lists, tuples and named tuples."""
     if isinstance(x, (np.ndarray, np.generic)):
         return _made(x) if x.dtype.kind in "biufc" else x
+    if isinstance(x, TensorBase) and x._stands:
+        return alias(x)
     if isinstance(x, tuple):
         return type(x)(*map(tensors, x)) if hasattr(x, "_fields") else tuple(map(tensors, x))
     return list(map(tensors, x)) if type(x) is list else x

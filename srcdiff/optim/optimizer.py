@@ -39,10 +39,16 @@ def _gradients(optimizer: Any) -> list[Any]:
     return [p._grad for p in _parameters(optimizer) if p._grad is not None]
 
 
+def _moved(optimizer: Any) -> list[Any]:
+    """What a step may change: parameters, and what hooks may."""
+    hooks = optimizer._step_pre_hooks or optimizer._step_post_hooks
+    return [*_parameters(optimizer), *(_gradients(optimizer) if hooks else ())]
+
+
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """A step with the hooks around it."""
 
-    @effect(_parameters)
+    @effect(_moved)
     @functools.wraps(step)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         for hook in list(self._step_pre_hooks.values()):
@@ -123,7 +129,7 @@ class Optimizer:
             group.setdefault(name, default)
         self.param_groups.append(group)
 
-    @effect(_gradients)
+    @effect(_gradients, lambda optimizer, set_to_none=True: _parameters(optimizer) if set_to_none else ())
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
         for group in self.param_groups:

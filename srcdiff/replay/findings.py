@@ -74,6 +74,8 @@ class Findings:
     classes: list[tuple[Any, str]] = field(default_factory=list)
     methods: set[int] = field(default_factory=set)
     stored: list[tuple[CodeType, int, str]] = field(default_factory=list)
+    #: attributes that are stored elsewhere: `grad`, `data`
+    sets: set[str] = field(default_factory=set)
     #: arrays read from outside; lists and dicts, with how they are called; Tensors, by id, with names for them
     arrays: list[Any] = field(default_factory=list)
     containers: list[tuple[Any, str]] = field(default_factory=list)

@@ -246,9 +246,9 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
         listed = listed or (
             name == "IS_OP" and not instruction.is_jump_target and (is_singleton(before) or k - 1 in fixed)
         )
-        listed = listed or (
-            findings.step and name in ("STORE_ATTR", "DELETE_ATTR") and instruction.argval in ("grad", "data")
-        )
+        if findings.step and name in ("STORE_ATTR", "DELETE_ATTR") and instruction.argval in ("grad", "data"):
+            findings.sets.add(instruction.argval)
+            listed = True
         if name == "STORE_ATTR" and not listed and into_self(function, code, before):
             findings.stored.append((code, here, instruction.argval))
             listed = id(function) in findings.methods

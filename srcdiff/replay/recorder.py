@@ -208,7 +208,7 @@ class Recorder:
 
     # ------------------------------------------------------------------------------------------------------- refusals
 
-    def effect(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: Any) -> Any:
+    def effect(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: Any, cleared: Any) -> Any:
         """`function(*args, **kwargs)` does something that outlives the call."""
         self._refuse(f"{function.__qualname__} has an effect")
 

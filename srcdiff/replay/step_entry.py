@@ -90,9 +90,10 @@ def write_entry(
         went = [name if truth else f"not {name}" for name, (_, truth) in zip(branches, recorder.branches, strict=True)]
         w.lines += [f"    if not ({' and '.join(went)}):", *miss]
     w.lines += ["    if probe:", f"        return ({''.join(f'{value}, ' for value in values)})"]
-    own = [f"{name}.copy()" if flag else name for name, flag in zip(values, shared, strict=True)]
-    _effects(w, recorder, own[len(outs) :], helpers)
-    found = iter(own)
+    # before the effects, which may write to what they share memory with
+    w.lines += [f"    {name} = {name}.copy()" for name, flag in zip(values, shared, strict=True) if flag]
+    _effects(w, recorder, effects, helpers)
+    found = iter(outs)
     leaves = [
         _constant(w, leaf) if maker is None else Text(f"{w.bind(maker, 'made')}({next(found)})")
         for maker, leaf in zip(results.makers, results.leaves, strict=True)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcdiff.aval import aval
-from srcdiff.core.primitive import REGISTRY
+from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Source
 from srcdiff.random import watch
 from srcdiff.replay.effects import Accumulate, Call, Effect, Target, Write
@@ -51,19 +51,24 @@ def _patient(method: F) -> F:
 
 
 class StepRecorder(Recorder):
-    """`outside` are the tensors that what is guarded leads to, by id, with names for them."""
+    """`outside` are the tensors that what is guarded leads to, by id, with names for them; `stand_in` is the class of
+    Tensors that take the place of arrays among the arguments.
+    """
 
     differentiates = silent = False
 
-    def __init__(self, outside: dict[int, tuple[Any, str]], numbers_returned: bool) -> None:
+    def __init__(self, outside: dict[int, tuple[Any, str]], numbers_returned: bool, stand_in: Any) -> None:
         super().__init__()
         self.outside = outside
         self._numbers_returned = numbers_returned
         self.effects: list[Effect] = []
         #: tensors from outside that the program reads
         self.reads: list[tuple[Target, Node]] = []
-        #: tensors whose gradients the call looked at before it changed them, and whether there was none
+        #: tensors whose gradients the call looked at before it decided whether there are any; whether there was none
         self.looked: dict[Target, bool] = {}
+        #: tensors whose gradients have been taken off in the call; and those that got one, and whether it was the first
+        self._cleared: set[Target] = set()
+        self._added: dict[Target, bool] = {}
         #: the Tensors among the arguments; and whether the dtype of new ones matters
         self.given_tensors: list[Any] = []
         self.uses_default_dtype = False
@@ -78,6 +83,9 @@ class StepRecorder(Recorder):
         #: parameters that effects may change
         self._touched: list[Any] = []
         self.inside = self.stopped = False
+        self._stand_in = stand_in
+        #: there are some
+        self.stands = False
 
     # -------------------------------------------------------------------------------------------------------- the call
 
@@ -88,13 +96,21 @@ class StepRecorder(Recorder):
         modes.update()
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Watch no longer. What is made of stand-ins goes on to be one until the call is over."""
         if not self.stopped:
             self.stopped = True
-            modes.recorder = watch.drawn = None
-            modes.update()
+            watch.drawn = None
+            if not self.stands:
+                self.leave()
             for tensor in self._marked:
                 tensor.__dict__.pop("_node", None)
+
+    def leave(self) -> None:
+        """The call is over."""
+        if modes.recorder is self:
+            modes.recorder = watch.drawn = None
+            modes.update()
+        self.stop()
 
     def finish(self, leaves: Sequence[Any] = ()) -> None:
         """The call is over, with these leaves of its result."""
@@ -133,7 +149,16 @@ class StepRecorder(Recorder):
 
     # ------------------------------------------------------------------------------------------------------- operations
 
-    note = _patient(Recorder.note)
+    def note(
+        self, prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any], out: Any, writing: bool = False
+    ) -> None:
+        """An operation was done. What NumPy makes of arrays alone is an array."""
+        self._note(prim, operands, params, out, writing)
+        if self.stands and all(each._stands for each in operands if isinstance(each, TensorBase)):
+            for part in out if prim.multi else (out,):
+                part.__class__ = self._stand_in
+
+    _note = _patient(Recorder.note)
     same = _patient(Recorder.same)
     saved = _patient(Recorder.saved)
     made = _patient(Recorder.made)
@@ -208,7 +233,7 @@ class StepRecorder(Recorder):
 
     # ---------------------------------------------------------------------------------------------------------- effects
 
-    def effect(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: Any) -> Any:
+    def effect(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: Any, cleared: Any) -> Any:
         """Call it, unwatched, and remember that."""
         owner = self.target(args[0]) if isinstance(args[0], TensorBase) else args[0]
         if not all(type(part) in _CONSTANTS for part in (*args[1:], *kwargs.values())):
@@ -219,6 +244,7 @@ class StepRecorder(Recorder):
             self.effects.append(Call(function, (owner, *args[1:]), kwargs))
             self._touched += [tensor for tensor in touched if tensor._requires]
             self._forget(touched)
+            self._cleared.update(filter(None, map(self.target, cleared(*args, **kwargs))))
         return out
 
     def starts_backward(self, cts: list[Any]) -> bool:
@@ -239,6 +265,7 @@ class StepRecorder(Recorder):
         target, node = self.target(leaf), self._node(ct)
         if target is None:
             self._refuse("backward reaches a leaf that was made in the call or is not guarded")
+        self._added.setdefault(target, before is None)
         if before is not None:
             known = None if id(before) in self._dirty else self._node_of(before, False)
             if known is None:
@@ -254,16 +281,16 @@ class StepRecorder(Recorder):
 
     @_patient
     def looks_at_grad(self, tensor: Any) -> None:
-        """Whether there is a gradient is then a condition, unless the call has decided it."""
+        """Whether there is a gradient, or was before one was added, is then a condition, unless the call has decided
+        it.
+        """
         target = self.target(tensor)
-        if target is None:
+        if target is None or target in self._cleared:
             return
-        decided = any(
-            effect.target == target if isinstance(effect, Accumulate) else isinstance(effect, Call)
-            for effect in self.effects
-        )
-        if not decided:
+        if target not in self._added:
             self.looked.setdefault(target, tensor._grad is None)
+        elif self._added[target]:
+            self.looked.setdefault(target, True)
 
     def number(self, tensor: Any) -> Any:
         """The number itself."""
@@ -339,14 +366,13 @@ class StepRecorder(Recorder):
             self._dirty[id(tensor)] = tensor
 
     def _unwatched(self, function: Callable[[], Any]) -> Any:
-        if self.stopped:
+        if modes.recorder is not self:
             return function()
+        drawn = watch.drawn
         modes.recorder = watch.drawn = None
         modes.update()
         try:
             return function()
         finally:
-            if not self.stopped:
-                modes.recorder = self
-                watch.drawn = self.drawn
-                modes.update()
+            modes.recorder, watch.drawn = self, drawn
+            modes.update()

@@ -13,15 +13,23 @@ from srcdiff.tape.modes import modes
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def effect(written: Callable[[Any], Iterable[Any]]) -> Callable[[F], F]:
-    """Marks a method as an effect. `written(self)` gives the tensors whose values it may change."""
+def _none(*args: Any, **kwargs: Any) -> Iterable[Any]:
+    return ()
+
+
+def effect(
+    written: Callable[[Any], Iterable[Any]] = _none, cleared: Callable[..., Iterable[Any]] = _none
+) -> Callable[[F], F]:
+    """Marks a method as an effect. `written(self)` gives the tensors whose values it may change, `cleared` of all its
+    arguments those that have no gradient after it, whatever they had.
+    """
 
     def mark(method: F) -> F:
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             if modes.recorder is None:
                 return method(self, *args, **kwargs)
-            return modes.recorder.effect(call, (self, *args), kwargs, written)
+            return modes.recorder.effect(call, (self, *args), kwargs, written, cleared)
 
         _marked.add(call)
         return call  # type: ignore[return-value]

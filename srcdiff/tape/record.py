@@ -7,7 +7,7 @@ Measured on CPython 3.11 above NumPy's own time: an operator on two Tensors 0.9 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,16 @@ def plain(value: Any, traced: bool = False) -> Any:
         out._traced = True
     if modes.inference:
         out._inference = True
+    return out
+
+
+def plain_like(value: Any, sources: Sequence[Any]) -> Any:
+    """The same of the kind of what it is made of, these Tensors: traced if one is, and in the place of an array if all
+    are.
+    """
+    out = plain(value, any(each._traced for each in sources))
+    if sources[0]._stands and all(each._stands for each in sources):
+        out.__class__ = type(sources[0])
     return out
 
 

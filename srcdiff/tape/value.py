@@ -8,6 +8,7 @@ State, most of it with defaults on the class so that a result costs three assign
     _cell      the Cell of its present value if something saved it
     _view      how it was made from the tensor whose memory it shares, or None
     _traced    being differentiated by `sd.grad` or a relative, where NumPy's rules hold for writing
+    _stands    takes the place of an array in a call that is watched
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class TensorBase(Operand):
     _cell: Cell | None = None
     _view: View | None = None
     _traced: bool = False
+    _stands: bool = False
     _grad: TensorBase | None = None
     _inference: bool = False
     _detached: bool = False

@@ -18,7 +18,7 @@ from srcdiff.functions.dispatch import operand
 from srcdiff.ops.structural import cast, reshape
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import AccumulateGrad, node_class
-from srcdiff.tape.record import plain
+from srcdiff.tape.record import plain_like
 from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,7 +89,7 @@ def value_of(x: Any) -> Any:
 def result(value: Any, *like: Any) -> Any:
     """A value that has no gradient: a tensor if one of `like` is."""
     tensors = [x for x in like if isinstance(x, TensorBase)]
-    return plain(np.asarray(value), any(x._traced for x in tensors)) if tensors else value
+    return plain_like(np.asarray(value), tensors) if tensors else value
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:

@@ -8,6 +8,7 @@ matrix of one row or column becomes the product with a vector, which BLAS may ad
 from __future__ import annotations
 
 import math
+from operator import is_
 from typing import Any, Final
 
 import numpy as np
@@ -51,13 +52,14 @@ def stretch(x: Node, shape: Shape) -> Node:
 def plain_number(prim: Primitive, xs: Operands, params: Params) -> Any:
     """f(broadcast(c), x) and f(c, x) of a number c with a dtype -> f(Python number, x), which has the same dtype."""
     inner = tuple(map(_number_in, xs))
-    if all(a is b and not isinstance(a.literal, np.floating) for a, b in zip(inner, xs, strict=True)):
+    shortest = tuple(map(_shortest, inner))
+    if all(map(is_, shortest, xs)):
         return None
     shape = broadcast_shapes(*(x.shape for x in xs))
     if all(x.is_literal for x in inner):
         found = prim(*inner, **params)
         return None if found.shape == shape else stretch(found, shape)
-    found = prim(*map(_shortest, inner), **params)
+    found = prim(*shortest, **params)
     return found if found.shape == shape else stretch(found, shape)
 
 

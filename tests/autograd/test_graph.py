@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,14 @@ def test_saved_tensors_may_be_disabled_within_a_block() -> None:
         pass
     with hooks:
         leaf(1.0).exp().sum().backward()
+
+
+def test_what_an_operation_with_several_results_saves_is_packed() -> None:
+    x, y = leaf(1.0, 2.0), leaf(1.0, 2.0)
+    for each in (x, y):
+        with graph.saved_tensors_hooks(lambda t: t.numpy().copy(), sd.from_numpy) if each is y else nullcontext():
+            sd.nn.functional.cross_entropy(each.reshape(1, 2), sd.tensor([1])).backward()
+    np.testing.assert_array_equal(y.grad.numpy(), x.grad.numpy())
 
 
 def test_a_saved_tensor_may_be_written_where_that_is_allowed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -184,10 +185,132 @@ def a_gradient_that_is_the_parameter(wrap: Wrap) -> Iterator[list[Any]]:
     return _aliases(wrap, False, join)
 
 
+def gradients_that_were_there(wrap: Wrap) -> Iterator[list[Any]]:
+    weight = nn.Parameter(sd.ones(3))
+
+    def step(x: Any) -> None:
+        (weight * x).sum().backward()
+        with sd.no_grad():
+            weight.copy_(weight - 0.1 * weight.grad)
+            weight.grad = None
+
+    compiled = wrap(step)
+    for k, x, _ in batches(9):
+        if k == 6:
+            weight.grad = sd.ones(3)
+        yield seen(compiled(x), weight)
+
+
+def gradients_of_others_that_are_cleared(wrap: Wrap) -> Iterator[list[Any]]:
+    model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    optimizer, clearing = sd.optim.SGD(model.parameters(), lr=0.1), sd.optim.SGD(other.parameters(), lr=0.1)
+
+    def step(x: Any, y: Any) -> Any:
+        clearing.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        size = (model.weight.grad**2).sum()
+        optimizer.step()
+        optimizer.zero_grad()
+        return size
+
+    compiled = wrap(step)
+    for k, x, y in batches(9):
+        if k == 6:
+            model.weight.grad = sd.ones(2, 3)
+        yield seen(compiled(x, y), model)
+
+
+def the_same_gradient_twice(wrap: Wrap) -> Iterator[list[Any]]:
+    """The mean of both is what each is: one array in the program, which the first effects write to."""
+    model = nn.Linear(3, 2)
+    optimizer = sd.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: Any, y: Any) -> Any:
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        (loss / 2).backward(retain_graph=True)
+        (loss * 0.5).backward()
+        for p in model.parameters():
+            p.grad.mul_(0.5)  # type: ignore[union-attr]
+        optimizer.step()
+        return loss
+
+    compiled = wrap(step)
+    for _, x, y in batches(8):
+        yield seen(compiled(x, y), model)
+
+
+def results_that_are_views(wrap: Wrap) -> Iterator[list[Any]]:
+    model = nn.Linear(3, 2)
+
+    def step(x: Any, y: Any) -> Any:
+        out = model(x)
+        F.cross_entropy(out, y).backward()
+        return out.detach()[0]
+
+    compiled = wrap(step)
+    for _, x, y in batches(8):
+        result = compiled(x, y)
+        with pytest.raises(RuntimeError, match="detach views"):
+            result.detach_()
+        yield seen(result, model)
+
+
+def results_that_were_written(wrap: Wrap) -> Iterator[list[Any]]:
+    model = nn.Linear(3, 2)
+
+    def step(x: Any, y: Any) -> Any:
+        loss = (model(x)[:, 0] - y).abs().mean()
+        loss += (model.weight**2).sum()
+        loss.backward()
+        return loss
+
+    compiled = wrap(step)
+    for _, x, y in batches(8):
+        result = compiled(x, y)
+        yield [*seen(result, model), result._version]
+
+
+def hooks_of_an_optimizer(wrap: Wrap) -> Iterator[list[Any]]:
+    model = nn.Linear(3, 2)
+    optimizer = sd.optim.SGD(model.parameters(), lr=0.1)
+    optimizer.register_step_post_hook(lambda *args: model.weight.grad.fill_(0.5))  # type: ignore[union-attr]
+
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        return model.weight.grad.sum()  # type: ignore[union-attr]
+
+    compiled = wrap(step)
+    for _, x, y in batches(8):
+        yield seen(compiled(x, y), model)
+
+
+def modes_that_need_every_operation(wrap: Wrap) -> Iterator[list[Any]]:
+    model, packed = nn.Linear(3, 2), []
+    step = wrap(trainer(model, sd.optim.SGD(model.parameters(), lr=0.1)))
+
+    def pack(saved: Any) -> Any:
+        packed.append(saved.shape)
+        return saved
+
+    for k, x, y in batches(12):
+        try:
+            hooks = sd.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved) if k == 6 else nullcontext()
+            with hooks, sd.inference_mode(k == 8), sd.autograd.set_detect_anomaly(k == 10):
+                result = step(x * np.nan if k == 10 else x, y)
+        except RuntimeError as error:
+            result = type(error).__name__
+        yield [*seen(result, model), len(packed)]
+
+
 STORIES: list[Story] = [
     indices_that_are_no_rows, a_method_of_the_optimizer_itself, a_method_of_a_class_between,
     gradients_that_are_returned, lists_that_are_returned, results_that_share_memory,
     one_gradient_of_two, one_array_of_two, a_gradient_that_is_the_parameter,
+    gradients_that_were_there, gradients_of_others_that_are_cleared, the_same_gradient_twice, results_that_are_views,
+    results_that_were_written, hooks_of_an_optimizer, modes_that_need_every_operation,
 ]  # fmt: skip
 
 

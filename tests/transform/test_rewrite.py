@@ -204,3 +204,12 @@ def test_used_inputs() -> None:
     b = Builder()
     x, y = b.input(f64(2), "x"), b.input(f64(2), "y")
     assert used_inputs(Program("f", (x, y), (at(y, 0),))) == (False, True)
+
+
+def test_a_number_that_is_not_finite_stays_what_it_is() -> None:
+    """No Python number is as short as it, and rounds to it: it had been replaced by itself for ever."""
+    builder = Builder()
+    x = builder.input(f32(2, 3), "x")
+    program = Program("f", (x,), (x * P["broadcast_to"](builder.literal(np.float32(np.inf)), shape=(2, 3)),))
+    value = np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(interpret(simplify(program), [value])[0], np.full((2, 3), np.inf, np.float32))

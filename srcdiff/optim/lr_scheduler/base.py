@@ -48,7 +48,7 @@ class LRScheduler:
         """The rates that the last step set."""
         return self._last_lr
 
-    @effect(lambda scheduler: ())
+    @effect()
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch, or to the one that is given, for schedules that know their value at every epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:

@@ -23,7 +23,7 @@ class ChainedScheduler:
             raise ArgumentError("ChainedScheduler expects all schedulers to belong to the same optimizer")
         self._schedulers = list(schedulers)
 
-    @effect(lambda scheduler: ())
+    @effect()
     def step(self) -> None:
         """Go on to the next epoch."""
         for scheduler in self._schedulers:
@@ -65,7 +65,7 @@ class SequentialLR(ChainedScheduler):
             scheduler.last_epoch -= 1
         self._schedulers[0].step()
 
-    @effect(lambda scheduler: ())
+    @effect()
     def step(self) -> None:
         """Go on to the next epoch."""
         self.last_epoch += 1

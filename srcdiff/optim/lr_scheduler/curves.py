@@ -104,7 +104,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    @effect(lambda scheduler: ())
+    @effect()
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to the one that is given, which may be a fraction."""
         self._step_count += 1

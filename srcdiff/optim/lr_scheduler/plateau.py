@@ -52,7 +52,7 @@ class ReduceLROnPlateau(LRScheduler):
             return a * sign > best * sign + self.threshold
         return a * sign > best * (1.0 + sign * self.threshold) * sign
 
-    @effect(lambda scheduler: ())
+    @effect()
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take note of an epoch's metric."""
         current = float(metrics)
