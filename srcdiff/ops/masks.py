@@ -116,11 +116,11 @@ class Place:
         return take_along_axis(x, *self.args, axis=self.params["axis"])
 
 
-def everywhere(like: Any, shape: tuple[int, ...]) -> Any:
-    """A mask that holds everywhere, for cotangents like this one."""
+def everywhere(like: Any, shape: tuple[int, ...], holds: bool = True) -> Any:
+    """A mask that holds everywhere (or nowhere), for cotangents like this one."""
     if isinstance(like, Node):
-        return like.builder.emit(REGISTRY["full"], (True,), {"shape": shape})
-    return np.ones(shape, bool)
+        return like.builder.emit(REGISTRY["full"], (holds,), {"shape": shape})
+    return np.full(shape, holds)
 
 
 def holds_everywhere(mask: Mask) -> bool:

@@ -188,7 +188,9 @@ def _choice(prim: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) 
     if shape != ct.shape:
         ct = broadcast_to(ct, shape=shape)
     place = ct.place
-    if place is not None:
+    if type(condition) is bool:
+        condition = everywhere(ct.raw, ct.raw.shape, condition)
+    elif place is not None:
         condition = place.pick(condition)
     here = condition
     mask = Mask(lambda: here if positive else logical_not(here), True, condition=here, positive=positive)

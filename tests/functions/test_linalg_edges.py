@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import srcdiff as sd
 from srcdiff.autograd.backward import grad
 from srcdiff.errors import NotDifferentiableError, UnsupportedError
 from tests.functions.check import array, check_gradient, leaf
@@ -158,3 +159,30 @@ def test_singular_systems_raise_numpys_error() -> None:
 def test_keywords_that_are_not_covered_are_refused_by_name(function: Any, keywords: dict[str, Any]) -> None:
     with pytest.raises(UnsupportedError, match=next(iter(keywords))):
         function(leaf(np.eye(3)), **keywords)
+
+
+# ------------------------------------------------------------------------------------------------------- higher orders
+
+D = np.array([[0.2, 1.0, 0.3], [1.0, -0.4, 0.1], [0.3, 0.1, 0.5]])
+#: functions of a number and their fourth derivatives at 0
+FOURTH: dict[str, tuple[Any, float]] = {
+    # the square root of 1 + t**2 and its negative
+    "eigvalsh": (lambda t: np.linalg.eigvalsh(np.array([[t, 1.0], [1.0, -t]])) @ np.array([2.0, 3.0]), -3.0),
+    "svd": (lambda t: np.linalg.svd(np.array([[t, 1.0], [1.0, -t]]) + 3 * np.eye(2), compute_uv=False)[0], -3.0),
+    "norm": (lambda t: np.linalg.norm(np.array([[t, 1.0], [1.0, -t]]) + 3 * np.eye(2), 2), -3.0),
+    "expm": (lambda t: np.sum(sd.scipy.linalg.expm(t * D)), float(np.sum(np.linalg.matrix_power(D, 4)))),
+    "logm": (lambda t: np.sum(sd.scipy.linalg.logm(np.eye(3) + t * D)), -6 * np.sum(np.linalg.matrix_power(D, 4))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("name", FOURTH)
+def test_fourth_derivatives(name: str, forward: bool) -> None:
+    function, fourth = FOURTH[name]
+    for _ in range(4):
+        function = _derivative(function, forward)
+    np.testing.assert_allclose(function(0.0), fourth, rtol=1e-6)
+
+
+def _derivative(function: Any, forward: bool) -> Any:
+    return (lambda t: sd.jvp(function, (t,), (1.0,))[1]) if forward else sd.grad(function)
