@@ -54,7 +54,7 @@ def test_split_then_restore_selects_what_numpy_selects_in_the_shape_foretold(var
         x, given = draw_index(rng)
         try:
             want = x[given]
-        except IndexError:
+        except (IndexError, DeprecationWarning):  # which NumPy 2.0 gives where there is nothing to take
             continue
         index, dynamic = split(given, x.shape, vary)
         got = x[index(*dynamic)]

@@ -7,11 +7,11 @@ import pytest
 
 VERSION = tuple(int(part) for part in np.__version__.split(".")[:2])
 
-#: since which version, and by which text such a call is known
+#: since which version of NumPy, and by which text such a call is known
 SINCE = {
-    "cumulative_": (2, 1), "unstack": (2, 1), "copy=True": (2, 1), "clip(v, None, None)": (2, 1),
-    "clip(v, min=": (2, 1), "clip(x, min=": (2, 1), "clip(x, max=": (2, 1), "clip-max": (2, 1),
-    "__array_namespace_info__": (2, 1), "matvec": (2, 2), "vecmat": (2, 2),
+    "cumulative_": (2, 1), "unstack": (2, 1), "clip(v, None, None)": (2, 1), "clip(v, min=": (2, 1),
+    "clip(x, min=": (2, 1), "clip(x, max=": (2, 1), "clip-max": (2, 1), "reshape(M, (4, 3), copy=True)": (2, 1),
+    "reshape(x, (9,), copy=True)": (2, 1), "__array_namespace_info__": (2, 1), "matvec": (2, 2), "vecmat": (2, 2),
     "trim_zeros(v, 'x')": (2, 2), "pad(v, {": (2, 4), "pad(M, {": (2, 4),
 }  # fmt: skip
 
