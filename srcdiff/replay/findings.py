@@ -55,6 +55,8 @@ class Findings:
     formats: bool = False
     catches: bool = False
     filters: bool = False
+    #: instances may be made of the classes of others
+    makes: bool = False
     #: functions that call isinstance or type
     asks: list[Any] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)

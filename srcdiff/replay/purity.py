@@ -11,6 +11,7 @@ every call, which is always right.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import dis
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
@@ -103,6 +104,8 @@ def _resolve(findings: Findings) -> None:
                     done.add((id(known[0]), name))
                     if resolve(name, known, findings, _value) and not may_be_something_else(name):
                         findings.fields.add(name)
+            if findings.makes:
+                _value(type(known[0]), known[1], findings)
         for cls, what in list(findings.classes):
             for name in names.union(implicit(cls, findings.formats), ("__init__", "__post_init__")):
                 if (id(cls), name) not in done:
@@ -155,6 +158,7 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         if findings.step and (value is np.errstate or filters(value)):
             raise RefusedError(f"{what} changes how errors are told")
         findings.filters = findings.filters or filters(value)
+        findings.makes = findings.makes or value is dataclasses.replace
         findings.stores = findings.stores or stores(value)
         return
     if is_constant(value):
@@ -273,6 +277,7 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
                 if not is_called_by_name(instructions, k):
                     raise RefusedError(f"{where(code, here)}: {instruction.argval} is not called where it is named")
                 findings.asks.append(function)
+                findings.makes = findings.makes or instruction.argval == "type"
             value = _global(code, here, instruction.argval, function.__globals__, findings)
             if value is not MISSING:
                 dotted |= _dotted(value, code, instructions, k, findings, fixed)
