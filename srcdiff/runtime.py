@@ -14,6 +14,7 @@ from srcdiff.runtime_arrays import (  # noqa: F401
     last_along_axis,
     last_writes,
     overlap_add,
+    places,
     scatter,
     scatter_along_axis,
     scatter_scaled,

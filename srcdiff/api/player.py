@@ -27,6 +27,7 @@ from srcdiff.replay.entry import Enter
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.records import fields_of
+from srcdiff.runtime_arrays import StrayError
 from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
@@ -127,6 +128,8 @@ class Player:
                 continue
             try:
                 result = entry.play(args, kwargs) if entry.enter is not tried or found is None else found
+            except StrayError:
+                result = ()
             except Exception:  # the traced call will raise it or warn, from the user's own line
                 silenced = silenced or not entry.outcomes
                 continue

@@ -14,6 +14,7 @@ from srcdiff.config import Options, config
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.replay.entry import Enter
 from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.runtime_arrays import StrayError
 from srcdiff.tape.modes import modes
 
 #: the function's value, the derivative, aux
@@ -56,6 +57,8 @@ class Replayed(Transformed):
         enter = self._player.enter
         try:
             found = enter(args, kwargs)
+        except StrayError:
+            found = ()
         except Exception:  # tracing raises it from the user's line
             found = None
         if found:  # counted here, since a call of `count_replayed` takes a twentieth of the time of the entry

@@ -77,7 +77,7 @@ def plain(x: Any) -> Any:
 def like(value: Any, *sources: Any) -> Any:
     """An array without a gradient: a Tensor if any of the sources is or contains one, else as it is."""
     found = [part for source in sources for part in _tensors_in(source)]
-    return plain_like(value, found) if found else value
+    return plain_like(value, found) if found and not isinstance(value, TensorBase) else value
 
 
 def _tensors_in(x: Any) -> list[Any]:

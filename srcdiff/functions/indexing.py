@@ -12,13 +12,62 @@ from srcdiff.functions.joining import stack
 from srcdiff.functions.shaping import arrayed, as_axis, broadcast_to, ravel, reshape
 from srcdiff.index import FULL, Dynamic, Index, split
 from srcdiff.ops import indexing as ops
+from srcdiff.ops import selection
+from srcdiff.tape.modes import modes
+from srcdiff.tape.value import TensorBase
 
 # -------------------------------------------------------------------------------------------------------- x[...] itself
 
 
 def index_of(x: Any, index: Any, vary: bool = False) -> tuple[Index, tuple[Any, ...]]:
     """The static and the dynamic parts of an index of x; Tensors in it count as their values."""
+    if modes.recorder is not None and not vary:
+        return _recorded_index(x, index)
     return split(plain(index), x.shape, vary)
+
+
+def _recorded_index(x: Any, index: Any) -> tuple[Index, tuple[Any, ...]]:
+    """The same while a call is recorded: arrays of integers and masks that are Tensors stay such, so that a replay
+    computes them again.
+    """
+    several = isinstance(index, tuple)
+    parts = [_decided(part) for part in (index if several else (index,))]
+    values = [part._value if isinstance(part, TensorBase) else part for part in parts]
+    static, dynamic = split(tuple(values) if several else values[0], x.shape)
+    waiting, found = iter(dynamic), []
+    for part, value in zip(parts, values, strict=True):
+        if not isinstance(value, np.ndarray) or (value.dtype.kind == "b" and not value.ndim):
+            continue
+        own = [next(waiting) for _ in range(value.ndim if value.dtype.kind == "b" else 1)]
+        if isinstance(part, TensorBase):
+            own = list(places(part)) if value.dtype.kind == "b" else [part]
+        found += own
+    return static, tuple(found)
+
+
+def _decided(part: Any) -> Any:
+    """A part of an index: lists as arrays, and what decides by its value as plain."""
+    if isinstance(part, list):
+        return np.asarray(plain(part)) if part else part
+    if not isinstance(part, TensorBase) or part._value.ndim:
+        return part
+    return bool(part) if part._value.dtype.kind == "b" else int(part) if part._value.dtype.kind in "iu" else plain(part)
+
+
+def places(x: Any) -> tuple[Any, ...]:
+    """`np.nonzero(x)` of a Tensor while a call is recorded: how many elements there are is part of what is recorded."""
+    return selection.places(x, count=int(np.count_nonzero(x._value)))  # type: ignore[no-any-return]
+
+
+def positions(x: Any) -> Any:
+    """Positions, or truths that say where they are: an array, while a call is recorded a Tensor if it is one."""
+    return x if modes.recorder is not None and isinstance(x, TensorBase) else np.asarray(plain(x))
+
+
+def true_positions(x: Any) -> Any:
+    """`np.flatnonzero(x)`, in the same way."""
+    x = positions(x)
+    return places(ravel(x))[0] if isinstance(x, TensorBase) else np.flatnonzero(x)
 
 
 def getitem(x: Any, index: Any, vary: bool = False) -> Any:
@@ -68,7 +117,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     if axis is None:
         a, axis = ravel(a), 0
     axis = as_axis(axis, a.ndim)
-    indices = np.asarray(plain(indices))
+    indices = positions(indices)
     if indices.dtype.kind not in "iu":
         if indices.dtype.kind != "b" and indices.size:
             raise TypeError(f"take: indices must be integers, not {indices.dtype}")
@@ -80,7 +129,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
 
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    arr, indices = arrayed(arr), np.asarray(plain(indices))
+    arr, indices = arrayed(arr), positions(indices)
     if axis is None:
         arr, axis = ravel(arr), 0
     if indices.dtype.kind not in "iu":
@@ -118,10 +167,10 @@ def _fill(values: Any, shape: tuple[int, ...]) -> Any:
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    condition = np.asarray(plain(condition))
+    condition = positions(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(a, np.flatnonzero(condition), axis)
+    return take(a, true_positions(condition), axis)
 
 
 METHODS["compress"] = lambda x, condition, axis=None: compress(condition, x, axis)
@@ -129,7 +178,7 @@ METHODS["compress"] = lambda x, condition, axis=None: compress(condition, x, axi
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    return take(ravel(operand(arr)), np.flatnonzero(np.ravel(plain(condition))))
+    return take(ravel(operand(arr)), true_positions(condition))
 
 
 @implements(np.choose, method="choose")

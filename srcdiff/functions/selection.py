@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
-from srcdiff.functions.dispatch import implements, no_value, operand, values_of
+from srcdiff.functions.dispatch import has_operand, implements, no_value, operand, values_of
 from srcdiff.functions.reductions import as_array, highest, lowest, size
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import selection as s
@@ -17,6 +17,8 @@ from srcdiff.ops import special
 from srcdiff.ops.families import normalize_axes
 from srcdiff.ops.structural import reshape
 from srcdiff.ops.transcendental import arctan2
+from srcdiff.tape.modes import modes
+from srcdiff.tape.value import TensorBase
 
 # ------------------------------------------------------------------------------------------------------------ choosing
 
@@ -25,7 +27,7 @@ from srcdiff.ops.transcendental import arctan2
 def where(condition: Any, x: Any = no_value, y: Any = no_value, /) -> Any:
     """np.where."""
     if x is no_value and y is no_value:
-        return np.nonzero(values_of(as_array(condition)))
+        return np.nonzero(as_array(condition) if modes.recorder is not None else values_of(as_array(condition)))
     if x is no_value or y is no_value:
         raise ValueError("either both or neither of x and y should be given")
     return e.where(operand(condition), operand(x), operand(y))
@@ -244,16 +246,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     n = xp.shape[0]
     if n == 0 or fp.shape[0] != n:
         raise ValueError("array of sample points is empty" if n == 0 else "fp and xp are not of the same length.")
-    place = np.searchsorted(values_of(xp), values_of(x), side="right") - 1
+    place = searchsorted(xp, x, side="right") - 1
     below = np.clip(place, 0, max(n - 2, 0))
     above = np.minimum(below + 1, n - 1)
     inside = (place >= 0) & (place < n - 1)
     run = e.where(inside, xp[above] - xp[below], 1.0)
     line = (fp[above] - fp[below]) / run * (x - xp[below]) + fp[below]
-    last = e.equal(values_of(x), values_of(xp)[-1])
+    last = e.equal(x, xp[-1])
     out = e.where(inside, line, e.where(last, fp[-1], fp[-1] if right is None else operand(right)))
     out = e.where(place < 0, fp[0] if left is None else operand(left), out)
-    return e.where(e.isnan(values_of(x)), np.nan, out)
+    return e.where(e.isnan(x), np.nan, out)
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, ...]:
@@ -280,11 +282,18 @@ def polyval(p: Any, x: Any) -> Any:
 # ------------------------------------------------------------------------------------------------- without derivative
 
 
-def _constant(function: Callable[..., Any]) -> None:
+def unwrapped(x: Any) -> Any:
+    """The array behind a Tensor, for what is decided by types and shapes."""
+    if isinstance(x, TensorBase):
+        return x._value
+    return type(x)(map(unwrapped, x)) if type(x) in (list, tuple) else x
+
+
+def _constant(function: Callable[..., Any], taken_out: Callable[[Any], Any] = values_of) -> None:
     """Register a function whose result is no differentiable function of anything."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        return function(*map(values_of, args), **{key: values_of(value) for key, value in keywords.items()})
+        return function(*map(taken_out, args), **{key: taken_out(value) for key, value in keywords.items()})
 
     call.__name__ = function.__name__
     call.__doc__ = f"np.{function.__name__}, on the values alone."
@@ -292,9 +301,49 @@ def _constant(function: Callable[..., Any]) -> None:
 
 
 _CONSTANT = """
-    allclose isclose array_equal array_equiv isreal iscomplex iscomplexobj isrealobj isposinf isneginf searchsorted
-    digitize nanargmax nanargmin lexsort isin argwhere flatnonzero nonzero shape size ndim result_type can_cast
-    min_scalar_type may_share_memory shares_memory
+    array_equiv isreal iscomplex isposinf isneginf nanargmax nanargmin lexsort isin min_scalar_type may_share_memory
+    shares_memory
 """
 for _name in _CONSTANT.split():
     _constant(getattr(np, _name))
+for _name in ("iscomplexobj", "isrealobj", "shape", "size", "ndim", "result_type", "can_cast"):
+    _constant(getattr(np, _name), unwrapped)
+
+
+@implements(np.searchsorted, method="searchsorted")
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """np.searchsorted."""
+    if modes.recorder is None or sorter is not None:
+        return np.searchsorted(values_of(a), values_of(v), side, values_of(sorter))
+    return s.searchsorted(as_array(a), as_array(v), side=side)
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    """np.digitize; of bins that decrease, on the values alone."""
+    if modes.recorder is None or not bool(np.all(as_array(bins)[1:] >= as_array(bins)[:-1])):
+        return np.digitize(values_of(x), values_of(bins), right)
+    return searchsorted(bins, x, "left" if right else "right")
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    """np.isclose."""
+    if modes.recorder is None or has_operand((rtol, atol)):
+        return np.isclose(values_of(a), values_of(b), values_of(rtol), values_of(atol), equal_nan)
+    return s.isclose(operand(a), operand(b), rtol=rtol, atol=atol, equal_nan=bool(equal_nan))
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    """np.allclose."""
+    return bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: Any = False) -> Any:
+    """np.array_equal."""
+    if modes.recorder is None or equal_nan:
+        return np.array_equal(values_of(a1), values_of(a2), equal_nan)
+    a1, a2 = as_array(a1), as_array(a2)
+    return tuple(a1.shape) == tuple(a2.shape) and bool(np.all(a1 == a2))

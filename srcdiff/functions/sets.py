@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from srcdiff.functions.dispatch import implements, like, plain
-from srcdiff.functions.indexing import take
-from srcdiff.functions.joining import concatenate
+from srcdiff.functions.indexing import places, take, true_positions
+from srcdiff.functions.joining import concatenate, stack
 from srcdiff.functions.shaping import arrayed, ravel
+from srcdiff.tape.modes import modes
+from srcdiff.tape.value import TensorBase
 
 # ----------------------------------------------------------------------------------------------- where elements are
 
@@ -20,17 +22,21 @@ def _each(found: Any, *sources: Any) -> Any:
 
 @implements(np.nonzero, method="nonzero")
 def nonzero(a: Any) -> Any:
+    if modes.recorder is not None and isinstance(a, TensorBase):
+        return places(a)
     return _each(np.nonzero(plain(a)), a)
 
 
 @implements(np.argwhere)
 def argwhere(a: Any) -> Any:
+    if modes.recorder is not None and isinstance(a, TensorBase):
+        return stack(places(a), -1)
     return like(np.argwhere(plain(a)), a)
 
 
 @implements(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
-    return like(np.flatnonzero(plain(a)), a)
+    return like(true_positions(a), a)
 
 
 @implements(np.ix_)

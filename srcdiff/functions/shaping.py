@@ -14,6 +14,7 @@ from srcdiff.ops import shaping as ops
 from srcdiff.ops import structural
 from srcdiff.origin import where
 from srcdiff.tape.site import user_place
+from srcdiff.tape.value import TensorBase
 
 Shape = tuple[int, ...]
 
@@ -108,7 +109,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 def contiguous(flat: Any) -> Any:
     """A 1-d value in contiguous memory: what `ravel` promises and `reshape` does not."""
-    value = plain(flat)
+    value = flat._value if isinstance(flat, TensorBase) else flat
     return ops.copy(flat) if isinstance(value, np.ndarray) and not value.flags.c_contiguous else flat
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import UFUNCS, implements, operand, plain
-from srcdiff.functions.indexing import getitem, index_of
+from srcdiff.functions.indexing import getitem, index_of, positions
 from srcdiff.functions.indexing import put_along_axis as put_along_axis_
 from srcdiff.functions.ufuncs import UFUNC_METHODS
 from srcdiff.index import Dynamic, Index
@@ -31,7 +31,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             f"Cannot cast array data from {src.dtype!r} to {dst._value.dtype!r} according to the rule {casting!r}"
         )
     if where is not True:
-        where = np.asarray(plain(where))
+        where = positions(where)
         src = REGISTRY["where"](where, src, dst)
     copy_into(dst, src)
 
@@ -76,36 +76,36 @@ def _writer(function: Callable[..., None]) -> Callable[..., None]:
 @_writer
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """np.put: `a.flat[ind] = v`, v repeated as needed."""
-    positions = np.asarray(plain(ind)).ravel()
+    found = np.asarray(plain(ind)).ravel()
     size = a.size
     if mode == "wrap":
-        positions = positions % size
+        found = found % size
     elif mode == "clip":
-        positions = np.clip(positions, 0, size - 1)
-    elif positions.size and (positions.min() < -size or positions.max() >= size):
+        found = np.clip(found, 0, size - 1)
+    elif found.size and (found.min() < -size or found.max() >= size):
         raise IndexError(f"index out of bounds for array of size {size}")
-    if positions.size:
-        _at_positions(a, positions % size, _cycled(v, positions.size))
+    if found.size:
+        _at_positions(a, found % size, _cycled(v, found.size))
 
 
 @_writer
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """np.place: the values one after the other where the mask is True, repeated as needed."""
-    positions = np.flatnonzero(np.broadcast_to(plain(mask), arr.shape))
-    if positions.size:
-        _at_positions(arr, positions, _cycled(vals, positions.size))
+    found = np.flatnonzero(np.broadcast_to(plain(mask), arr.shape))
+    if found.size:
+        _at_positions(arr, found, _cycled(vals, found.size))
 
 
 @_writer
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """np.putmask: `a.flat[n] = values[n]` where the mask is True, values repeated as needed."""
-    positions = np.flatnonzero(np.broadcast_to(plain(mask), a.shape))
+    found = np.flatnonzero(np.broadcast_to(plain(mask), a.shape))
     values = operand(values)
     if np.ndim(plain(values)):
         flat = REGISTRY["reshape"](values, shape=(values.size,))
-        values = getitem(flat, positions % flat.shape[0])
-    if positions.size:
-        _at_positions(a, positions, values)
+        values = getitem(flat, found % flat.shape[0])
+    if found.size:
+        _at_positions(a, found, values)
 
 
 @_writer
@@ -120,9 +120,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         if len(set(shape)) > 1:
             raise ValueError("All dimensions of input must be of equal length")
         step, end = 1 + sum(int(np.prod(shape[k + 1 :])) for k in range(len(shape) - 1)), None
-    positions = np.arange(a.size)[:end:step]
-    if positions.size:
-        _at_positions(a, positions, _cycled(val, positions.size))
+    found = np.arange(a.size)[:end:step]
+    if found.size:
+        _at_positions(a, found, _cycled(val, found.size))
 
 
 @_writer

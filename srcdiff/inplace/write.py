@@ -181,10 +181,11 @@ def store(
     basic = static.basic
     needed = guard(target, value, through_view=basic and not add and not label)
     array = target.materialise()
-    index = static(*dynamic)
+    places = tuple(map(value_of, dynamic))  # while a call is recorded they may be Tensors
+    index = static(*places)
     given = value_of(value)
     selected = array[index] if basic else None
-    shape = selected.shape if selected is not None else static.shape(array.shape, *(np.shape(d) for d in dynamic))
+    shape = selected.shape if selected is not None else static.shape(array.shape, *map(np.shape, places))
     if selected is None:
         array[index]  # raises IndexError for what is out of bounds
     check_selected(given, shape, basic)

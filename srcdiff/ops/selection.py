@@ -98,6 +98,19 @@ argsort = nondiff("argsort", "x", 'np.argsort(x, axis=axis, kind="stable")', _in
 cummax_index = nondiff("cummax_index", "x", "rt.cummax_index(x, axis)", _indices, "axis")
 cummin_index = nondiff("cummin_index", "x", "rt.cummin_index(x, axis)", _indices, "axis")
 argpartition = nondiff("argpartition", "x", "np.argpartition(x, kth, axis=axis)", _indices, "kth axis")
+
+
+def _places(x: Aval, *, count: int) -> tuple[Aval, ...]:
+    return (aval((count,), np.dtype(np.intp)),) * len(x.shape)
+
+
+# where x is not zero, along each axis: `count` elements, or else the call is another one than was recorded
+places = nondiff("places", "x", "rt.places(x, count)", _places, "count", multi=True, label="Nonzero")
+searchsorted = nondiff(
+    "searchsorted", "table x", "np.searchsorted(table, x, side)",
+    lambda table, x, *, side: aval(x.shape, np.dtype(np.intp)), "side",
+)  # fmt: skip
+isclose = nondiff("isclose", "x y", "np.isclose(x, y, rtol, atol, equal_nan)", None, "rtol atol equal_nan")
 # x rearranged along an axis: `order` holds a permutation there, whose inverse is its argsort. Sorting is this with
 # the order found beforehand, so that, as in PyTorch, it saves no more than the order.
 permute_along: Primitive = linear(

@@ -280,6 +280,27 @@ SELECTION = {
     "argsort": along(apart),
     "cummax_index": along(apart),
     "cummin_index": along(apart),
+    "places": [
+        sample(array(0.5, 0.0, -1.0, 2.0), count=3),
+        sample(np.array([[True, False], [True, True]]), count=3),
+        sample(real(0), count=0),
+        sample(np.zeros((2, 0, 3)), count=0),
+    ],
+    "searchsorted": [
+        sample(np.arange(4.0), array(0.5, -1.0, 3.0, 7.0), side="left"),
+        sample(np.arange(4.0), np.arange(6.0).reshape(2, 3), side="right"),
+        sample(np.arange(4.0), 2.0, side="left"),
+        sample(real(0), real(2), side="left"),
+        sample(np.arange(4.0), real(0), side="left"),
+    ],
+    "isclose": [
+        sample(
+            array(1.0, 2.0, nan, inf), array(1.0, 2.5, nan, inf), rtol=1e-5, atol=1e-8, equal_nan=False, smooth=False
+        ),
+        sample(real(2, 3), real(3), rtol=1e-5, atol=0.5, equal_nan=True),
+        sample(real(3), 0.5, rtol=1e-5, atol=1e-8, equal_nan=False),
+        sample(real(0), real(0), rtol=1e-5, atol=1e-8, equal_nan=False),
+    ],
     "argpartition": [sample(apart(5), kth=2, axis=0)],
     "permute_along": [
         sample(real(2, 3), np.array([[2, 0, 1], [1, 0, 2]]), axis=1),
