@@ -37,8 +37,6 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "hash": lambda y: {1.5: 2}.get(y[0], 3),
     "set": lambda y: len({y[0], 2.0}),
     "range": lambda y: len(range(int(y[1]))),
-    "mask": lambda y: y[y > 1].sum(),
-    "nonzero": lambda y: len(np.nonzero(y)[0]),
     "numpy": lambda y: y.numpy(),
     "tobytes": lambda y: len(y.tobytes()),
     "unique": lambda y: np.unique(y).size,
