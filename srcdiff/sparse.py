@@ -1,6 +1,6 @@
 """Products of Tensors with SciPy's sparse matrices, which are constants: `matrix @ x`, `x @ matrix`.
 
-A sparse matrix on the left makes an array of x first. `boxed` is the answer to that: an object, for which SciPy leaves
+A sparse matrix on the left makes an array of x first. The answer to that is an object (`boxed`), for which SciPy leaves
 the product to x.
 """
 
@@ -65,10 +65,17 @@ def _is_matrix(y: Any) -> bool:
     return is_sparse(y) and bool(sys.modules["scipy.sparse"].isspmatrix(y))
 
 
-def asks(frame: FrameType) -> bool:
-    """Whether this is SciPy, about to multiply a sparse matrix with what it takes for an array."""
+def answer(frame: FrameType, x: Any) -> np.ndarray[Any, Any] | None:
+    """What SciPy gets for the array of x, if it asks because it is about to multiply a sparse matrix with x."""
     code = frame.f_code
-    return code.co_name == "_matmul_dispatch" and str(frame.f_globals.get("__name__", "")).startswith("scipy.sparse")
+    if not str(frame.f_globals.get("__name__", "")).startswith("scipy.sparse"):
+        return None
+    if code.co_name == "_matmul_dispatch":
+        return boxed(x)
+    matrix = frame.f_locals.get("self")
+    if code.co_name == "dot" and 0 < x.ndim < 3 and getattr(matrix, "ndim", 3) < 3:
+        return np.empty(x.shape, object)  # looked at only if x had no shape; then comes `matrix @ x`
+    return None
 
 
 def boxed(x: Any) -> np.ndarray[Any, Any]:

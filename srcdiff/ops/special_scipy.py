@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from srcdiff.core.primitive import Primitive
-from srcdiff.ops.elementwise import absolute, conj, equal, less, less_equal, logical_and, sign, where
+from srcdiff.ops.elementwise import absolute, conj, equal, less, less_equal, logical_and, sign, trunc, where
 from srcdiff.ops.families import elementwise, nondiff
 from srcdiff.ops.selection import clip, maximum
 from srcdiff.ops.special import digamma, i0, sinc
@@ -20,6 +22,7 @@ from srcdiff.ops.transcendental import cos, exp, expm1, log, log1p, sin
 
 _ROOT_PI: Final = math.sqrt(math.pi)
 _NEAR: Final = 1e-3
+_FLOAT: Final = np.dtype(float)
 
 
 def of_x(name: str, along: Callable[[Any, Any], Any], call: str = "") -> Primitive:
@@ -34,6 +37,11 @@ def _of_order(name: str, order: str, along: Callable[[Any, Any, Any], Any], real
     return elementwise(
         name, f"{order} x", f"rt.special.{name}({order}, x)", [None, rule], saves=["", f"{order} x out"], real=real
     )
+
+
+def whole(n: Any) -> Any:
+    """An order of which SciPy takes the whole part."""
+    return n if type(n) is int or getattr(n, "dtype", _FLOAT).kind in "iub" else trunc(n)
 
 
 def series(x: Any, coefficients: tuple[float, ...], otherwise: Callable[[Any], Any]) -> Any:
@@ -59,6 +67,7 @@ def _expn_slope(out: Any, n: Any, x: Any) -> Any:
     """-expn(n - 1, x); by the recurrence in n where SciPy does not have that or n is not known beforehand."""
     if type(n) is int and n >= 1:
         return -expn(n - 1, x)
+    n = whole(n)
     return ((n - 1) * out - exp(-x)) / x
 
 
@@ -95,10 +104,10 @@ ellipe: Primitive = of_x("ellipe", lambda out, m: series(m, _E_SLOPE, lambda m: 
 
 jv: Primitive = _of_order("jv", "v", lambda out, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)))
 yv: Primitive = _of_order("yv", "v", lambda out, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)))
-yn: Primitive = _of_order("yn", "n", lambda out, n, x: 0.5 * (yn(n - 1, x) - yn(n + 1, x)))
+yn: Primitive = _of_order("yn", "n", lambda out, n, x: 0.5 * (yn(whole(n) - 1, x) - yn(whole(n) + 1, x)))
 iv: Primitive = _of_order("iv", "v", lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
 kv: Primitive = _of_order("kv", "v", lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
-kn: Primitive = _of_order("kn", "n", lambda out, n, x: -0.5 * (kn(n - 1, x) + kn(n + 1, x)))
+kn: Primitive = _of_order("kn", "n", lambda out, n, x: -0.5 * (kn(whole(n) - 1, x) + kn(whole(n) + 1, x)))
 # scaled by exp(-|x|) and exp(x)
 ive: Primitive = _of_order(
     "ive", "v", lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out, real=True

@@ -30,8 +30,11 @@ X = np.array([0.5, 1.5, 2.5])
         (lambda x: stats.sem(x), "look for the function in srcdiff.scipy.stats|call srcdiff.scipy.stats.sem"),
         (lambda x: scipy.special.multigammaln(x, 2), "call srcdiff.scipy.special.multigammaln"),
         (lambda x: scipy.linalg.toeplitz(x), "call srcdiff.scipy.linalg.toeplitz"),
-        (lambda x: stats.nct.pdf(x, 2.0, 1.0), "use np.stack or np.concatenate"),
-        (lambda x: scipy.special.factorial2(x), "use np.stack or np.concatenate"),
+        (lambda x: scipy.linalg.cholesky(x * np.eye(3)), "call srcdiff.scipy.linalg.cholesky"),
+        (lambda x: scipy.linalg.qr(x * np.eye(3)), "call srcdiff.scipy.linalg.qr"),
+        (lambda x: stats.nct.pdf(x, 2.0, 1.0), "srcdiff.scipy has no counterpart of scipy.stats.nct.pdf"),
+        (lambda x: scipy.special.factorial2(x), "srcdiff.scipy has no counterpart of scipy.special.factorial2"),
+        (lambda x: scipy.special.diric(x, 3), "srcdiff.scipy has no counterpart of scipy.special.diric"),
     ],
 )
 def test_the_refusal_names_what_to_call(f: Callable[[Any], Any], instead: str) -> None:

@@ -27,7 +27,7 @@ FORMATS = ["csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "l
     ("expression", "x"),
     [
         ("S @ x", X), ("S @ x", M), ("x @ S", Y), ("x @ S", M[:3].T.copy()), ("S.T @ x", Y), ("S @ S.T @ x", Y),
-        ("x @ S", rng.standard_normal((2, 2, 3))),
+        ("x @ S", rng.standard_normal((2, 2, 3))), ("S.dot(x)", X), ("S.dot(x)", M), ("S.T.dot(x)", Y),
     ],
 )  # fmt: skip
 def test_products_are_those_of_the_dense_matrix(kind: str, expression: str, x: Any) -> None:

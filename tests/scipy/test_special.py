@@ -155,3 +155,13 @@ def test_zeta_slope_obeys_the_recurrence_in_q() -> None:
     for n in (1, 2, 3):
         got = rt.zeta_slope(s, q, n) - rt.zeta_slope(s, q + 1, n)
         np.testing.assert_allclose(got, (-np.log(q)) ** n * q**-s, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated")
+@pytest.mark.parametrize("function", [sp.kn, sp.yn, sp.expn])
+def test_orders_of_which_scipy_takes_the_whole_part(function: Any) -> None:
+    x = np.array([0.7, 0.9, 1.3])
+    for order in (0.6, 2.5, np.array([0.5, 1.0, 2.9])):
+        got = sd.grad(lambda x, order=order: np.sum(function(order, x)))(x)
+        want = sd.grad(lambda x, order=order: np.sum(function(np.trunc(order).astype(int), x)))(x)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
