@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from srcdiff.api.inspect import ALWAYS_TRACED, forward_of
+from srcdiff.api.making import make_entry
 from srcdiff.api.player import Entry
 from srcdiff.api.replayed import Replayed, Traced
 from srcdiff.api.trace import Trace
 from srcdiff.api.tree import flatten
-from srcdiff.api.watching import Watched, make_entry, watch
 from srcdiff.autograd.cache import Counts
 from srcdiff.autograd.engine import trace_gradients
 from srcdiff.config import config
-from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.findings import Findings
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
 from srcdiff.tape.value import TensorBase
@@ -79,11 +78,11 @@ class Grad(Replayed):
 
     def _entry(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Entry | None:
         name = getattr(self._function, "__name__", "function")
-        watched = self._watched(signature, args, kwargs, findings)
-        if not self._player.expects(signature, watched.recorder.path):
+        watched = self._watched(self._function, signature, args, kwargs, self._name, findings)
+        if watched is None:
             return None
         label = name if name.isidentifier() else "function"
-        return make_entry(signature, watched, args, kwargs, self._structured, label, self._name)
+        return make_entry(watched, args, kwargs, self._structured, label, self._name)
 
     def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], compiling: bool = True) -> Traced:
         run = self._trace(args, kwargs)
@@ -91,13 +90,6 @@ class Grad(Replayed):
         found, is_open = gradients_of(run, value, counts=self._counts, compiling=compiling)
         gradient = self._structured(run.rebuild(found))
         return outside(value, run, is_open), gradient, None if aux is None else release(aux, run)
-
-    def _watched(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], findings: Findings) -> Watched:
-        """The call, watched; if calls like it have been recorded, with its numbers as inputs where that is possible."""
-        if not findings.asks and any(entry.signature == signature for entry in self._player.entries):
-            with suppress(RefusedError):
-                return watch(self._function, args, kwargs, signature[2], self._name, findings, numbers=True)
-        return watch(self._function, args, kwargs, signature[2], self._name, findings)
 
     @property
     def _what(self) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from srcdiff.api.player import Player, forget_entries, signature_of, style_of, unreplayable
-from srcdiff.api.watching import prove
+from srcdiff.api.player import Player, forget_entries, style_of, unreplayable
+from srcdiff.api.proof import prove
 from srcdiff.autograd.cache import STATS, Counts, forget_all
 from srcdiff.codegen.emit import emit
 from srcdiff.codegen.header import Header
@@ -135,7 +135,7 @@ def forward_of(
     style = style_of(config.options)
     why = unreplayable() or player.refused
     try:
-        signature = signature_of(args, kwargs, chosen, style)
+        signature = player.signature(args, kwargs, chosen, style)
         if why is None and config.replay != "always":
             prove(function, args, kwargs, chosen)
     except RefusedError as reason:

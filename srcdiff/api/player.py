@@ -10,26 +10,22 @@ on.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakSet, ref
 
-import numpy as np
-
 from srcdiff.api.kinds import Kind
+from srcdiff.api.signature import Numbers, signature_of
 from srcdiff.autograd.cache import STATS, Counts
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
-from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.entry import Enter
-from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import RefusedError
-from srcdiff.replay.records import fields_of
+from srcdiff.replay.places import Place
 from srcdiff.runtime_arrays import StrayError
 from srcdiff.tape.modes import modes
-from srcdiff.tape.value import TensorBase
 
 #: calls in a row that take another path than an entry's before it is dropped
 MOST_STRAYS = 8
@@ -52,6 +48,8 @@ class Entry:
     enter_source: str
     #: the options it was made under that change what is computed
     style: tuple[Any, ...]
+    #: the numbers that are constants in it, by their places
+    constants: dict[Place, Any]
     #: the effects of the recorded call
     recorded: Any = ()
     checks: int = CHECKS
@@ -103,8 +101,12 @@ class Player:
     kinds: dict[Any, Kind] = field(default_factory=dict)
     #: kinds of calls that are not recorded any more, and why
     traced_only: dict[Any, str] = field(default_factory=dict)
+    #: which numbers are inputs
+    numbers: Numbers = field(default_factory=Numbers)
     #: the calls are training steps, whose arguments may be Tensors
     step: bool = False
+    #: held by the thread that records a call
+    recording: Any = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         _players.add(self)
@@ -154,8 +156,10 @@ class Player:
         if unreplayable() is not None or modes.place is not None:
             return None
         try:
-            signature = signature_of(args, kwargs, chosen, style, self.step)
-            kind = self.kinds.setdefault(signature, Kind())
+            news = not self.step and self.numbers.notice(args, kwargs)
+            signature = self.signature(args, kwargs, chosen, style)
+            # a call that differs from others in a number has been seen
+            kind = self.kinds.setdefault(signature, Kind(waiting=1) if news else Kind())
         except (RefusedError, TypeError):
             return None
         if len(self.kinds) > 256:
@@ -168,10 +172,17 @@ class Player:
         if not kind.due:
             return None
         if kind.hopeless:
+            if self.numbers.settle(args, kwargs):  # a number that stands for a choice: each has its own entries
+                return None
             self.arrange([entry for entry in self.entries if entry.signature != signature or entry.plays])
             self.traced_only[signature] = f"it took {kind.paths} paths through its branches, or values from outside"
             return None
         return signature
+
+    def due(self, signature: Any) -> bool:
+        """Whether a call of this kind is still wanted: another thread may have recorded one."""
+        kind = self.kinds.get(signature)
+        return kind is not None and kind.due
 
     def expects(self, signature: Any, path: Sequence[Any]) -> bool:
         """Whether a path that a watched call of this kind took is worth an entry."""
@@ -180,9 +191,13 @@ class Player:
     def kind(self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Kind | None:
         """What is known of calls like this one; None if nothing is."""
         try:
-            return self.kinds.get(signature_of(args, kwargs, chosen, style, self.step))
+            return self.kinds.get(self.signature(args, kwargs, chosen, style))
         except (RefusedError, TypeError):
             return None
+
+    def signature(self, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any) -> Any:
+        """What calls like this one have in common. Raises RefusedError for arguments that cannot be guarded."""
+        return signature_of(args, kwargs, chosen, style, self.step, self.numbers.inputs)
 
     def add(self, entry: Entry) -> None:
         """Remember an entry, and count it with the reason why there was none, unless it is known: a path that is
@@ -207,7 +222,7 @@ class Player:
     def clear(self) -> None:
         """Forget all calls."""
         self.arrange([])
-        self.refused, self.failures, self.kinds, self.traced_only = None, [], {}, {}
+        self.refused, self.failures, self.kinds, self.traced_only, self.numbers = None, [], {}, {}, Numbers()
 
     def failed(self, signature: Any, reason: str, forever: bool) -> None:
         """A call could not be recorded. Calls like it are traced; after several, or if it is `forever`, all calls,
@@ -265,38 +280,3 @@ def unreplayable() -> str | None:
 
 
 _monitoring: Any = getattr(sys, "monitoring", None)
-
-
-def signature_of(
-    args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[Any], style: Any, tensors: bool = False
-) -> Any:
-    """What calls of one kind have in common. Raises RefusedError for arguments that cannot be guarded."""
-    by_name = tuple((key, _kind(value, tensors)) for key, value in kwargs.items())
-    return (tuple(_kind(value, tensors) for value in args), by_name, tuple(chosen), style)
-
-
-def _kind(value: Any, tensors: bool) -> Any:
-    """A hashable description of an argument: what the guard will look at. `tensors` may be among them."""
-    kind = type(value)
-    if tensors and isinstance(value, TensorBase) and kind.__module__.partition(".")[0] == "srcdiff":
-        return (kind, value._value.shape, value._value.dtype, value._edge is None)
-    if kind is np.ndarray:
-        if value.dtype.kind not in "?biufc":
-            raise RefusedError(f"an argument is an array of {value.dtype}")
-        return (value.shape, value.dtype)
-    if kind in SCALAR_TYPES:
-        return (kind,)
-    if kind in (list, tuple):
-        return (kind, tuple(_kind(part, tensors) for part in value))
-    if kind is dict:
-        return (kind, tuple((key, _kind(part, tensors)) for key, part in value.items()))
-    if value is None or kind in (int, bool, str, bytes):
-        return (kind, value)
-    if kind in (float, complex):
-        return (kind,)
-    if kind is FunctionType or kind is ModuleType or kind is np.ufunc or is_member(value):
-        return (kind, id(value))
-    names = fields_of(value)
-    if names is None:
-        raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
-    return (kind, tuple(_kind(getattr(value, name), tensors) for name in names))

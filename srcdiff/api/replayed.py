@@ -7,13 +7,15 @@ from typing import Any
 
 from srcdiff.api.agreement import agrees
 from srcdiff.api.player import Entry, style_of
+from srcdiff.api.proof import prove
 from srcdiff.api.transformed import Transformed
-from srcdiff.api.watching import prove
+from srcdiff.api.watching import Watched, watch
 from srcdiff.autograd.cache import STATS, count_replayed
 from srcdiff.config import Options, config
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.replay.entry import Enter
 from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.number import UnfitError
 from srcdiff.runtime_arrays import StrayError
 from srcdiff.tape.modes import modes
 
@@ -51,6 +53,25 @@ class Replayed(Transformed):
         """What the function reads from outside; raises RefusedError if it is not proved pure."""
         return prove(self._function, args, kwargs, chosen)
 
+    def _watched(
+        self, function: Any, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: Any,
+        findings: Findings,
+    ) -> Watched | None:  # fmt: skip
+        """A call, watched, with numbers that have changed as inputs, as far as they are fit for that. None if it takes
+        a path that is not expected to come back.
+        """
+        player, (*_, chosen, style) = self._player, signature
+        numbers, known = player.numbers, [entry.constants for entry in player.entries]
+        watched = None
+        while watched is None:
+            places = numbers.changed(args, kwargs, chosen, findings, known)
+            try:
+                watched = watch(function, args, kwargs, chosen, names, findings, places)
+            except UnfitError as error:
+                numbers.keep([places[k] for k in error.numbers] or places)
+        watched.signature = player.signature(args, kwargs, chosen, style)
+        return watched if player.expects(watched.signature, watched.recorder.path) else None
+
     # ------------------------------------------------------------------------------------------------------- the order
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -83,8 +104,12 @@ class Replayed(Transformed):
         signature = None if barred else player.wants(args, kwargs, self._wanted(args, kwargs), style)
         # a call that is about to be replayed needs no compiled backward
         traced = self._traced_call(args, kwargs, compiling=signature is None)
-        if signature is not None:
-            self._record(signature, args, kwargs, traced[:2], options)
+        if signature is not None and player.recording.acquire(blocking=False):
+            try:
+                if player.due(signature):
+                    self._record(signature, args, kwargs, traced[:2], options)
+            finally:
+                player.recording.release()
         return traced
 
     def _checked(

@@ -17,9 +17,9 @@ from srcdiff import runtime
 from srcdiff.api.agreement import agrees
 from srcdiff.api.given import Given, containers
 from srcdiff.api.player import Entry, style_of
+from srcdiff.api.proof import prove_step
 from srcdiff.api.standin import StandIn
 from srcdiff.api.tree import flatten
-from srcdiff.api.watching import prove_step
 from srcdiff.autograd.accumulate import accumulate
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
@@ -144,7 +144,7 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     if drawn_apart(partial(enter, args, kwargs, True, True)) is False and not recorder.branches:
         raise RefusedError("it changed what it reads from outside")
     outcomes = tuple(outcome for _, outcome in recorder.branches)
-    return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options))
+    return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options), {})
 
 
 def _accumulate(leaf: Any, ct: Any) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 from srcdiff.api.along import Call, sequence
 from srcdiff.api.gradient import Grad
 from srcdiff.api.inspect import ALWAYS_TRACED
-from srcdiff.api.player import Entry, signature_of, style_of
+from srcdiff.api.making import make_entry
+from srcdiff.api.player import Entry, style_of
+from srcdiff.api.proof import prove
 from srcdiff.api.replayed import Replayed, Traced
 from srcdiff.api.trace import taken_apart
-from srcdiff.api.watching import make_entry, prove, watch
 from srcdiff.autograd.cache import count_traced
 from srcdiff.codegen.emit import emit
 from srcdiff.config import config
@@ -113,7 +114,7 @@ class Jvp(Replayed):
         if why is not None:
             return ALWAYS_TRACED + why
         try:
-            signature = signature_of(args, kwargs, (), style_of(config.options))
+            signature = player.signature(args, kwargs, (), style_of(config.options))
         except RefusedError as reason:
             return f"{ALWAYS_TRACED}, because {reason}"
         for entry in player.entries:
@@ -132,22 +133,21 @@ class Jvp(Replayed):
         """An entry for calls like this one; None if it takes a path that is not expected to come back. Raises
         RefusedError where there is more than one array to give.
         """
-        primals, tangents = args
         made: list[Any] = []
 
         def pushed(primals: Any, tangents: Any) -> Any:
             call = Call("jvp", self._function, primals, {}, range(len(primals)), tangents, self._name, False)
             out, tangent = call.single()
-            made.append(tangent)
+            made[:] = [tangent]
             return out
 
         name = getattr(self._function, "__name__", "function")
         names = ("primals", "tangents").__getitem__
-        watched = watch(pushed, (primals, tangents), kwargs, (), names, findings)
-        if not self._player.expects(signature, watched.recorder.path):
+        watched = self._watched(pushed, signature, args, kwargs, names, findings)
+        if watched is None:
             return None
         label = name if name.isidentifier() else "function"
-        return make_entry(signature, watched, args, kwargs, lambda parts: parts[0], label, names, made)
+        return make_entry(watched, args, kwargs, lambda parts: parts[0], label, names, made)
 
     def source(self, *args: Any, forward: bool = False, **kwargs: Any) -> str:
         """The generated tangent function for primals and tangents of these shapes and dtypes, as text; `forward` adds

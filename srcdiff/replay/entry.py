@@ -15,9 +15,9 @@ import numpy as np
 
 from srcdiff.codegen.loader import load
 from srcdiff.config import config
-from srcdiff.replay.guard import Writer, targets
 from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.strict import state, strict, tighten
+from srcdiff.replay.writer import Writer, targets
 
 #: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded, `()` if it
 #: took another path; None if that was not looked at, since modes, options or a debugger forbid replays, which `anyhow`

@@ -57,8 +57,9 @@ class Findings:
     filters: bool = False
     #: instances may be made of the classes of others
     makes: bool = False
-    #: functions that call isinstance or type
+    #: functions that call isinstance or type; whether one calls `sum`
     asks: list[Any] = field(default_factory=list)
+    sums: bool = False
     seen: set[int] = field(default_factory=set)
     #: keeps alive what is in `seen`
     kept: list[Any] = field(default_factory=list)

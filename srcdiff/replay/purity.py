@@ -278,6 +278,7 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
                     raise RefusedError(f"{where(code, here)}: {instruction.argval} is not called where it is named")
                 findings.asks.append(function)
                 findings.makes = findings.makes or instruction.argval == "type"
+            findings.sums = findings.sums or instruction.argval == "sum"
             value = _global(code, here, instruction.argval, function.__globals__, findings)
             if value is not MISSING:
                 dotted |= _dotted(value, code, instructions, k, findings, fixed)

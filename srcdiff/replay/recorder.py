@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from srcdiff.aval import SCALARS, aval, aval_of, weak_aval
+from srcdiff.aval import SCALARS, aval, aval_of
 from srcdiff.core.builder import Builder, item
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Source
@@ -52,11 +52,15 @@ class Recorder:
         self._by_value: dict[int, tuple[Any, Node]] = {}
         #: what tensors were just before the write that is going on
         self._before: dict[int, tuple[Any, Node | None]] = {}
-        #: id of a float that was computed of numbers among the arguments -> it, and the expression of it
-        self.numbers: dict[int, tuple[float, str]] = {}
+        #: id of a float that was computed of numbers that change -> it, and the expression of it
+        self.numbers: dict[int, tuple[Any, str]] = {}
         #: such expressions, which are inputs; conditions on such numbers
         self.expressions: dict[str, Node] = {}
+        #: what such an expression is called, if it has a name
+        self.names: dict[str, str] = {}
         self.conditions: list[str] = []
+        #: those of the numbers with which more is done
+        self.unfit: frozenset[int] = frozenset()
         #: random numbers: the input, and what draws it
         self.draws: list[tuple[Node, Callable[[], Any]]] = []
 
@@ -75,11 +79,12 @@ class Recorder:
         self.arguments.append(tensor)
         return node
 
-    def _number(self, value: float, text: str) -> Node:
+    def _number(self, value: Any, text: str) -> Node:
         """The input that has the value of an expression of numbers."""
         node = self.expressions.get(text)
         if node is None:
-            node = self.expressions[text] = self.builder.input(weak_aval(value), "number", Source("number"))
+            name = self.names.get(text, "number")
+            node = self.expressions[text] = self.builder.input(aval_of(value), name, Source(name))
         return node
 
     def fail(self, reason: str) -> None:
@@ -98,6 +103,7 @@ class Recorder:
         if self.silent and any(handling != "ignore" for handling in np.geterr().values()):
             self._refuse("it has NumPy tell of errors in a way of its own")
         nodes = tuple(self._node(operand, writing) for operand in operands)
+        hash(tuple(params.values()))  # what stands for a number refuses to be a parameter
         place = user_place(3)
         origin = describe(*place)
         self.builder.source = Source(origin.target, origin.file, origin.line, origin.text)

@@ -19,6 +19,7 @@ from srcdiff.functions.assembly import differentiated
 from srcdiff.functions.dispatch import plain
 from srcdiff.ops.structural import cast, real_part
 from srcdiff.replay.constructors import array
+from srcdiff.replay.number import Number, of_math
 from srcdiff.tape.value import TensorBase
 
 _DOUBLE, _COMPLEX = np.dtype(float), np.dtype(complex)
@@ -49,6 +50,8 @@ def _checked(function: Callable[..., Any], derived: Callable[..., Any], dtype: n
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not (differentiated(args) or differentiated(tuple(kwargs.values()))):
+            if any(type(x) is Number for x in args):
+                return of_math(function, args)
             return function(*args, **kwargs)
         args = tuple(
             list(x) if isinstance(x, TensorBase) and x._value.ndim == 1 and x._value.size > 1 else x for x in args
@@ -117,6 +120,8 @@ _OF_COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log10 sin sinh sqrt
 
 def float_(*args: Any) -> Any:
     """`float(x)`: of a traced value, the value as a double."""
+    if len(args) == 1 and type(args[0]) is Number:
+        return of_math(float, args)
     if len(args) != 1 or not isinstance(args[0], TensorBase) or not differentiated(args[0]):
         return float(*args)
     float(args[0]._value)

@@ -17,8 +17,9 @@ from srcdiff.replay.apart import apart
 from srcdiff.replay.effects import Accumulate, Call, Target
 from srcdiff.replay.entry import Enter, Text, begin, run_lines, written
 from srcdiff.replay.findings import Findings, RefusedError
-from srcdiff.replay.guard import Writer, targets, tensor_conditions, write_guard
+from srcdiff.replay.guard import tensor_conditions, write_guard
 from srcdiff.replay.steps import StepRecorder
+from srcdiff.replay.writer import Writer, targets
 from srcdiff.tape.modes import modes
 
 

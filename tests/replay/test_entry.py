@@ -17,7 +17,7 @@ import srcdiff as sd
 from srcdiff.api import player
 from srcdiff.replay import strict
 from srcdiff.replay.entry import Text, written
-from srcdiff.replay.guard import Writer
+from srcdiff.replay.writer import Writer
 
 SCALE = 2.0
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srcdiff.replay.alike import same, unchanged
 from srcdiff.replay.findings import RefusedError
-from srcdiff.replay.guard import Writer, same, unchanged, write_guard
+from srcdiff.replay.guard import write_guard
+from srcdiff.replay.writer import Writer
 
 NAN = float("nan")
 VALUES: list[Any] = [

@@ -1,0 +1,115 @@
+"""Where numbers are read: among the arguments of a call, or outside. While a call is recorded, a stand-in can be there
+instead.
+
+A number that has changed at its place is not a constant of the guard any more, but an input of the program, if all that
+is done with it is arithmetic (`number`).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import CellType
+from typing import Any, NamedTuple
+
+from srcdiff.replay.findings import Read
+from srcdiff.replay.library import is_library
+from srcdiff.replay.records import fields_of
+
+
+class Place(NamedTuple):
+    """`holder` is the id of what the number is in, a dict, a list or a cell, and `key` where in it; of an argument, 0
+    and the path to it.
+    """
+
+    holder: int
+    key: Any
+
+    @property
+    def name(self) -> str:
+        """What the number is called; nothing if it has no name."""
+        last = str(self.key[-1] if self.holder == 0 else self.key)
+        return last if last.isidentifier() else ""
+
+
+def of_argument(path: tuple[Any, ...]) -> Place:
+    """The place of an argument, or of a part of one."""
+    return Place(0, path)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value can be an input: a bool is not a number, and what is not finite remains a constant."""
+    return type(value) is int or (type(value) is float and value - value == 0)
+
+
+def in_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
+    """The numbers among the arguments of a call."""
+    for key, value in (*enumerate(args), *kwargs.items()):
+        yield from _in(value, (key,))
+
+
+def _in(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Place, Any]]:
+    kind = type(value)
+    if is_number(value):
+        yield of_argument(path), value
+    elif kind in (list, tuple):
+        for k, part in enumerate(value):
+            yield from _in(part, (*path, k))
+    elif kind is dict:
+        for key, part in value.items():
+            yield from _in(part, (*path, key))
+    elif (fields := fields_of(value)) is not None:
+        for field in fields:
+            yield from _in(getattr(value, field), (*path, field))
+
+
+def outside(reads: Sequence[Read]) -> Iterator[tuple[Place, Any, Any]]:
+    """The numbers that a function reads from outside, and what they are in."""
+    for read in reads:
+        if read.kind in ("global", "module", "attribute", "cell"):
+            if is_number(read.value):
+                yield Place(id(read.holder), read.name), read.value, read.holder
+        elif read.kind == "content":
+            keys, parts = read.value if type(read.holder) is dict else (range(len(read.value)), read.value)
+            for key, part in zip(keys, parts, strict=True):
+                if is_number(part) and type(key) in (str, int):
+                    yield Place(id(read.holder), key), part, read.holder
+
+
+@contextmanager
+def standing_in(stand_ins: Sequence[tuple[Any, Any, Any]]) -> Iterator[None]:
+    """Put values where numbers are, for a while: (holder, key, value)."""
+    before = []
+    try:
+        for holder, key, value in stand_ins:
+            before.append((holder, key, _get(holder, key)))
+            _put(holder, key, value)
+        yield
+    finally:
+        for holder, key, number in reversed(before):
+            _put(holder, key, number)
+
+
+def _get(holder: Any, key: Any) -> Any:
+    return holder.cell_contents if type(holder) is CellType else holder[key]
+
+
+def _put(holder: Any, key: Any, value: Any) -> None:
+    if type(holder) is CellType:
+        holder.cell_contents = value
+    else:
+        holder[key] = value
+
+
+def alone() -> bool:
+    """Whether no other thread runs code of the user's, which could meet a stand-in."""
+    me = threading.get_ident()
+    for thread, top in sys._current_frames().items():
+        frame: Any = top
+        while thread != me and frame is not None:
+            if not is_library(frame.f_code):
+                return False
+            frame = frame.f_back
+    return True

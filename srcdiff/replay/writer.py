@@ -1,0 +1,56 @@
+"""The text of a generated function as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from srcdiff.codegen.namer import Namer
+from srcdiff.replay.places import Place
+
+_WIDTH = 100
+
+
+class Writer:
+    """The text of a function as it grows, and the objects that it names."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {}
+        self._bound: dict[int, str] = {}
+        #: the variables of Tensors among the arguments
+        self.tensors: list[str] = []
+        #: the variables of numbers that are no constants, by their places
+        self.numbers: dict[Place, str] = {}
+        self._namer = Namer()
+        for name in ("args", "kwargs"):
+            self.fresh(name)
+
+    def bind(self, value: Any, stem: str) -> str:
+        """The name of an object."""
+        name = self._bound.get(id(value))
+        if name is None:
+            name = self._bound[id(value)] = self.fresh(stem)
+            self.names[name] = value
+        return name
+
+    def fresh(self, stem: str) -> str:
+        """A name for a variable."""
+        return self._namer.take(stem)
+
+    def require(self, *conditions: str, instead: str = "False") -> None:
+        """Give up unless the conditions hold, and return something instead."""
+        if not conditions:
+            return
+        line = f"    if not ({' and '.join(conditions)}):"
+        if len(line) <= _WIDTH:
+            self.lines.append(line)
+        else:
+            first, *others = conditions
+            self.lines += ["    if not (", f"        {first}", *(f"        and {each}" for each in others), "    ):"]
+        self.lines.append(f"        return {instead}")
+
+
+def targets(names: Sequence[str]) -> str:
+    """What stands on the left where a sequence is unpacked."""
+    return ", ".join(names) if len(names) > 1 else f"{names[0]},"
