@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff import sparse
+from srcdiff.core.primitive import REGISTRY
 from srcdiff.counterpart import counterpart
 from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.origin import where
@@ -83,6 +84,11 @@ class Conversions(TensorBase):
         return float(self._one("float()").item())
 
     def __int__(self) -> int:
+        value = self._value
+        if modes.recorder is not None and value.size == 1 and value.dtype.kind == "f" and self._edge is None:
+            whole = int(value.item())
+            modes.recorder.decides(REGISTRY["trunc"](self), whole)
+            return whole
         return int(self._one("int()").item())
 
     def __complex__(self) -> complex:

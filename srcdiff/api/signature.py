@@ -47,7 +47,7 @@ class Numbers:
         entries, whose constants are `known`, or did so before.
         """
         undisturbed = alone()
-        if findings.asks or findings.catches or (findings.sums and not undisturbed):
+        if findings.asks or findings.matches or findings.catches or (findings.sums and not undisturbed):
             return []  # what stands for a number is none, and may raise where a number does not
         now = {place: value for place, value in in_arguments(args, kwargs) if place.key[0] not in chosen}
         if undisturbed:

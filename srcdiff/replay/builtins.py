@@ -28,7 +28,7 @@ def type_(x: Any, /) -> Any:
     """`type(x)`: of a traced value the type of its value."""
     if isinstance(x, TensorBase) and x._traced and active.depth:
         return type(x._value)
-    return float if type(x) is Number else type(x)
+    return type(x.value) if type(x) is Number else type(x)
 
 
 def memoryview_(x: Any, /) -> memoryview:

@@ -57,6 +57,9 @@ class Findings:
     filters: bool = False
     #: instances may be made of the classes of others
     makes: bool = False
+    #: methods of bases may be called; values may be matched with classes
+    supers: bool = False
+    matches: bool = False
     #: functions that call isinstance or type; whether one calls `sum`
     asks: list[Any] = field(default_factory=list)
     sums: bool = False

@@ -12,6 +12,7 @@ A class that can do more than functions and plain attributes tell (`__getattr__`
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -70,6 +71,10 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         _sizes(value, findings)
         findings.classes.append((value, what))
         return True
+    if kind is type and _is_plain_error(value):
+        _remember(value, findings)
+        _sizes(value, findings)
+        return True
     base = _kind_of_srcdiff(kind)
     if base is None and not is_plain_class(kind):
         return False
@@ -91,7 +96,7 @@ def _remember(value: Any, findings: Findings) -> None:
 def _sizes(cls: Any, findings: Findings) -> None:
     """A method that a class of the user's gets later may decide what an operator or an inherited name means."""
     for base in cls.__mro__[:-1]:
-        if not is_srcdiff(base):
+        if not is_srcdiff(base) and base.__module__ != "builtins":
             findings.reads.append(Read("class size", base, base.__name__, (len(vars(base)), base.__mro__)))
 
 
@@ -110,6 +115,17 @@ def _makes_plain_instances(cls: Any) -> bool:
     """Whether calling a class makes an instance with a dict and runs `__init__`, and does nothing else."""
     bases = cls.__mro__[:-1]
     return bool(bases) and is_plain_class(cls) and not any("__new__" in vars(base) for base in bases)
+
+
+def _is_plain_error(cls: Any) -> bool:
+    """Whether a class is one of exceptions, and has nothing but its name."""
+    own = [base for base in cls.__mro__ if base.__module__ != "builtins"]
+    return issubclass(cls, Exception) and all(_NAMING.issuperset(vars(base)) for base in own)
+
+
+_NAMING = frozenset((
+    "__module__", "__doc__", "__qualname__", "__weakref__", "__dict__", "__firstlineno__", "__static_attributes__",
+))  # fmt: skip
 
 
 class _Plain:
@@ -131,8 +147,13 @@ def _is_plain_base(base: Any) -> bool:
     return all(frozen and is_generated(names[name]) for name in _UNSEEN.intersection(names))
 
 
+_REPR = (dataclasses.__file__, reprlib.__file__)
+
+
 def is_generated(value: Any) -> bool:
     """Whether `dataclasses` has written a method, which then looks at fields alone."""
+    if getattr(value, "__name__", "") == "__repr__" and value.__code__.co_filename in _REPR:
+        value = getattr(value, "__wrapped__", None)  # with what stops it from going round
     return type(value) is FunctionType and value.__code__.co_qualname.startswith("__create_fn__.")
 
 
@@ -189,6 +210,7 @@ def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
         if not module:
             findings.reads.append(Read("attribute", state, name, MISSING))
         _of_class(type(instance), base, name, what, findings, look)
+        _of_bases(type(instance), base, name, what, findings, look)
         return True
     return False
 
@@ -229,8 +251,21 @@ def resolve_class(name: str, cls: Any, what: str, findings: Findings, look: Look
             if type(value) is FunctionType:
                 findings.methods.add(id(value))
             _of_class(cls, base, name, what, findings, look)
+            _of_bases(cls, base, name, what, findings, look)
             return True
     return False
+
+
+def _of_bases(cls: Any, known: Any, name: str, what: str, findings: Findings, look: Look) -> None:
+    """Look at what `super()` may find of that name, after the base that has it first."""
+    bases = cls.__mro__[cls.__mro__.index(known) + 1 : -1] if findings.supers else ()
+    for base in bases:
+        value = vars(base).get(name, MISSING)
+        findings.reads.append(Read("class attribute", base, name, value))
+        if type(value) is FunctionType:
+            findings.methods.add(id(value))
+        if value is not MISSING:
+            _part_of_class(value, f"{what}.{name}", findings, look)
 
 
 def _fields(cls: Any, name: str, what: str, findings: Findings, look: Look) -> None:
@@ -251,8 +286,11 @@ _METHODS_OF_MODULES = frozenset((
 
 def _of_class(cls: Any, base: Any, name: str, what: str, findings: Findings, look: Look) -> None:
     """Look at an attribute that instances of `cls` have from `base`, a class of the user's."""
-    value = vars(base)[name]
     _inherited(base, name, cls, findings)
+    _part_of_class(vars(base)[name], f"{what}.{name}", findings, look)
+
+
+def _part_of_class(value: Any, what: str, findings: Findings, look: Look) -> None:
     if isinstance(value, property):
         parts: tuple[Any, ...] = (value.fget,)
     elif isinstance(value, (staticmethod, classmethod)):
@@ -262,9 +300,9 @@ def _of_class(cls: Any, base: Any, name: str, what: str, findings: Findings, loo
     elif type(value) is FunctionType or not hasattr(type(value), "__get__"):
         parts = (value,)
     else:
-        raise RefusedError(f"{what}.{name} is a {type(value).__qualname__}, which may do anything")
+        raise RefusedError(f"{what} is a {type(value).__qualname__}, which may do anything")
     for part in parts:
-        look(part, f"{what}.{name}", findings)
+        look(part, what, findings)
 
 
 def implicit(cls: Any, formats: bool) -> Iterator[str]:

@@ -34,7 +34,14 @@ from srcdiff.replay.allowed import (
 from srcdiff.replay.dotted import METHOD, follow, is_namespace
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
-from srcdiff.replay.instructions import into_self, is_called_by_name, is_format, is_returned, is_singleton
+from srcdiff.replay.instructions import (
+    follows_super,
+    into_self,
+    is_called_by_name,
+    is_format,
+    is_returned,
+    is_singleton,
+)
 from srcdiff.replay.known import filters, is_known, stores
 from srcdiff.replay.objects import (
     accept,
@@ -44,6 +51,7 @@ from srcdiff.replay.objects import (
     resolve,
     resolve_class,
 )
+from srcdiff.replay.readings import imported, matched, read_by_name
 from srcdiff.replay.values import MANAGING, defaults, is_constant, manager, record
 
 #: the largest array read from outside that is compared with what it was on every call
@@ -241,19 +249,21 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
     before: Any = None
     outer = function.__code__.co_freevars
     dotted: set[int] = set()  # instructions that read attributes of modules
-    fixed: set[int] = set()  # instructions that give objects which no stand-in is taken for
+    fixed: dict[int, Any] = {}  # instructions that give objects which no stand-in is taken for
     instructions = list(dis.get_instructions(code))
     for k, instruction in enumerate(instructions):
         name = instruction.opname
         here = instruction.offset
         listed = name in INSTRUCTIONS and (name != "CALL_INTRINSIC_1" or instruction.arg in INTRINSICS)
+        listed = listed or (name == "MATCH_CLASS" and matched(fixed.get(k - 2), code, instructions, k, findings))
+        listed = listed or (name == "IMPORT_NAME" and imported(code, instructions, k, findings, _value))
         listed = listed or (
             name == "IS_OP" and not instruction.is_jump_target and (is_singleton(before) or k - 1 in fixed)
         )
         if findings.step and name in ("STORE_ATTR", "DELETE_ATTR") and instruction.argval in ("grad", "data"):
             findings.sets.add(instruction.argval)
             listed = True
-        if name == "STORE_ATTR" and not listed and into_self(function, code, before):
+        if name == "STORE_ATTR" and not listed and into_self(function, code, instructions, k):
             findings.stored.append((code, here, instruction.argval))
             listed = id(function) in findings.methods
         before = instruction
@@ -267,7 +277,9 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
             findings.stores = True
         elif k in dotted:
             continue
-        elif name in ("LOAD_ATTR", "LOAD_METHOD"):
+        elif name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            if instruction.argval == "__init__" and follows_super(instructions, k):
+                continue
             findings.attributes.append((code, here, instruction.argval))
             first = function is findings.top and code is function.__code__
             if instruction.argval == "item" and not (first and is_returned(instructions, k)):
@@ -283,13 +295,17 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
             if value is not MISSING:
                 dotted |= _dotted(value, code, instructions, k, findings, fixed)
             elif isinstance(vars(builtins)[instruction.argval], type):
-                fixed.add(k)
+                fixed[k] = vars(builtins)[instruction.argval]
+            if instruction.argval in ("getattr", "hasattr"):
+                read_by_name(code, instructions, k, findings)
+            elif instruction.argval == "super":
+                findings.supers = True
         elif name == "LOAD_DEREF" and instruction.argval in spaces:
             dotted |= _dotted(spaces[instruction.argval], code, instructions, k, findings, fixed)
 
 
 def _dotted(
-    value: Any, code: CodeType, instructions: list[Any], k: int, findings: Findings, fixed: set[int]
+    value: Any, code: CodeType, instructions: list[Any], k: int, findings: Findings, fixed: dict[int, Any]
 ) -> set[int]:
     """Look at what is read by the name that instruction k loads, with the attributes after it; the instructions that
     read these. The last one is added to `fixed` if what it gives has its identity from where it was made.
@@ -305,7 +321,7 @@ def _dotted(
         _value(steps[-1].value, f"{place}: {name}", findings)
     last = steps[-1].value if steps else value
     if isinstance(last, (type, FunctionType, ModuleType)) or type(last) is object or is_member(last):
-        fixed.add(steps[-1].index if steps else k)
+        fixed[steps[-1].index if steps else k] = last
     return {step.index for step in steps}
 
 

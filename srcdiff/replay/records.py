@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from srcdiff.replay.objects import is_plain_class
@@ -21,18 +22,29 @@ _OWN = frozenset(vars(_SAMPLE)) - {"a"} | frozenset((
 
 def is_plain_record(cls: Any) -> bool:
     """Whether a class is what `namedtuple` makes: with no methods but its, and no properties but the fields."""
+    return added(cls) == {}
+
+
+def added(cls: Any) -> dict[str, Any] | None:
+    """The functions that a class of namedtuples has besides what `namedtuple` gives it, as methods or behind
+    properties; None if it is another class, or has something else.
+    """
     if type(cls) is not type or cls.__bases__ != (tuple,):
-        return False
+        return None
     fields: Any = getattr(cls, "_fields", ())
+    found = {}
     for name, value in vars(cls).items():
         if name in fields:
             if type(value) is not _FIELD:
-                return False
+                return None
         elif name not in _OWN:
-            return False
+            function = value.fget if type(value) is property else getattr(value, "__func__", value)
+            if type(function) is not FunctionType or name[:1] == "_":
+                return None
+            found[name] = function
     methods = [vars(cls).get(name) for name in ("__repr__", "_replace", "_asdict", "__getnewargs__")]
     made = getattr(cls.__new__, "__globals__", {}).get("__name__") == f"namedtuple_{cls.__name__}"
-    return made and all(getattr(method, "__globals__", None) is _MODULE for method in methods)
+    return found if made and all(getattr(method, "__globals__", None) is _MODULE for method in methods) else None
 
 
 def fields_of(value: Any) -> tuple[str, ...] | None:

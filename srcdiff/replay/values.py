@@ -15,7 +15,7 @@ from srcdiff.replay.allowed import ORIGINALS, SCALAR_TYPES
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import Findings, Read, RefusedError
 from srcdiff.replay.objects import Look
-from srcdiff.replay.records import is_plain_record
+from srcdiff.replay.records import added
 
 _PLAIN = (int, float, bool, complex, str, bytes, type(None), type(Ellipsis), object)
 
@@ -44,10 +44,13 @@ def _is_ufunc(value: Any) -> bool:
 
 
 def record(cls: Any, what: str, findings: Findings, look: Look) -> None:
-    """Accept a class of namedtuples that has nothing but fields."""
-    if not is_plain_record(cls):
-        raise RefusedError(f"{what} is a {cls.__name__} with methods of its own")
-    findings.fields.update(cls._fields, ("_replace",))
+    """Accept a class of namedtuples that has nothing but fields, and methods that replace none of theirs."""
+    methods = added(cls)
+    if methods is None:
+        raise RefusedError(f"{what} is a {cls.__name__}, which does other than namedtuples do")
+    findings.fields.update(cls._fields, ("_replace",), methods)
+    for name, method in methods.items():
+        look(method, f"{what}.{name}", findings)
     findings.reads.append(Read("class", cls, cls.__name__, tuple(vars(cls).items())))
     findings.reads.append(Read("defaults", cls.__new__, cls.__name__, defaults(cls.__new__)))
     for default in cls.__new__.__defaults__ or ():
