@@ -5,7 +5,6 @@ as one generated function.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from srcdiff.api.inspect import ALWAYS_TRACED, explanation
@@ -54,12 +53,15 @@ class Compiled(Transformed):
     def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]] | None:
         """The entry that serves a call, and the values that its program gives: nothing is changed."""
         style = style_of(config.options)
-        for entry in self._player.entries:
-            if entry.style == style:
-                values = drawn_apart(partial(entry.enter, args, kwargs, True, True))
-                if values is not False:
+
+        def search() -> tuple[Entry, Sequence[Any]] | None:
+            for entry in self._player.entries:
+                if entry.style == style and (values := entry.enter(args, kwargs, True, True)) is not False:
                     return entry, values
-        return None
+            return None
+
+        found: tuple[Entry, Sequence[Any]] | None = drawn_apart(search)
+        return found
 
     def _entered(self, entry: Entry, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that an entry serves: replayed, or watched if that is still to be compared."""

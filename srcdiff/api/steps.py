@@ -103,8 +103,10 @@ def watch_step(function: Callable[..., Any], ready: Ready, signature: Any) -> Wa
         if not containers(outside).isdisjoint(ready.lasting):
             recorder.fail("it returns a list or a dict that it was given or reads from outside")
         recorder.finish(flatten(result)[0])
-    finally:
         recorder.leave()
+    except BaseException:  # an interrupt, of `leave` perhaps
+        recorder.leave()
+        raise
     return Watched(outside, recorder, ready.outside, signature)
 
 

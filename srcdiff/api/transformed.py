@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
@@ -56,7 +57,8 @@ class Transformed:
         return (type(self), (self._function, self._argnums, self._argnames, self._has_aux))
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return type(self)(self._function, self._argnums, self._argnames, self._has_aux)
+        # a function is its own copy, a method belongs to the copy of what it is bound to
+        return type(self)(copy.deepcopy(self._function, memo), self._argnums, self._argnames, self._has_aux)
 
     def __repr__(self) -> str:
         return f"<srcdiff.{type(self).__name__} of {self._function!r}>"

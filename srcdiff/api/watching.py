@@ -80,16 +80,19 @@ def watch(
     parts = [part.copy() for part, _ in findings.containers]
     before = modes.grad
     around = caught.Watch(findings.catches, findings.filters)
-    modes.recorder = recorder
-    modes.update(grad=True)
     try:
+        modes.recorder = recorder
+        modes.update(grad=True)
         with standing_in(_stand_ins(inputs, findings)), around:
             result = _run(function, new_args, new_kwargs)
+        _unwatch(before)
     except (AbandonedError, Exception) as error:
+        _unwatch(before)
         raise _refusal(recorder, numbers, f"recording it raised {type(error).__name__}: {error}") from None
+    except BaseException:  # an interrupt, of `_unwatch` perhaps
+        _unwatch(before)
+        raise
     finally:
-        modes.recorder = None
-        modes.update(grad=before)
         _refill([part for part, _ in findings.containers], parts)
         _restore(findings.arrays, copies)
     if recorder.failed is not None or around.reason is not None:
@@ -110,6 +113,11 @@ def _stand_ins(inputs: dict[Place, Number], findings: Findings) -> list[tuple[An
             inputs[place].value = value
             found.append((holder, place.key, inputs[place]))
     return found
+
+
+def _unwatch(grad: bool) -> None:
+    modes.recorder = None
+    modes.update(grad=grad)
 
 
 @np.errstate(all="ignore")

@@ -19,6 +19,7 @@ from srcdiff.errors import AutogradError
 from srcdiff.onestep import COMPILE_AFTER, step_of
 from srcdiff.ops.pull import keeps_zeros
 from srcdiff.ops.zeros import Partial, landed
+from srcdiff.replay.strict import silently
 from srcdiff.tape.lower import collect, edge_node, leading_to
 from srcdiff.tape.modes import Run, modes
 from srcdiff.tape.node import FREED_MESSAGE, AccumulateGrad, Edge, GradNode, MarkedSite
@@ -46,7 +47,9 @@ def walk(
         if modes.grad is not create_graph:
             modes.update(grad=create_graph)
         found = collect(roots) if nodes is None else nodes
-        result = _walk(roots, cts, wanted, retain, create_graph, found, partial)
+        result: tuple[list[Any], list[tuple[GradNode, Any]]] = silently(
+            _walk, roots, cts, wanted, retain, create_graph, found, partial
+        )
     finally:
         modes.backward_run = outer
         modes.grad, modes.recording = before  # no call: Ctrl-C may come at any
@@ -73,40 +76,39 @@ def _walk(
         _add(pending, edge, ct)
     arriving: list[tuple[GradNode, Any]] = []
     exact = config.options.exact
-    with np.errstate(all="ignore"):
-        for node in reversed(nodes):
-            key = id(node)
-            if key not in pending or (needed is not None and key not in needed):
+    for node in reversed(nodes):
+        key = id(node)
+        if key not in pending or (needed is not None and key not in needed):
+            continue
+        ct = pending.pop(key)
+        site = node.site
+        ends = partial and key in capturing
+        if type(site) is MarkedSite and not ends:
+            seen = _landed(ct)
+            made = before_node(node, seen, create_graph)
+            ct = ct if made is seen and type(ct) is Partial else made
+        if key in capturing:
+            for which in targets:
+                if which[0] == key:
+                    captured[which] = landed(ct.get(which[1]) if type(ct) is dict else ct)
+        if ends:
+            continue
+        if site.prim is None and node.apply is None:
+            if wanted is None and type(node) is AccumulateGrad:
+                arriving.append((node, landed(ct)))
+            continue
+        if needed is not None and not _leads_on(node, needed):
+            continue
+        for edge, made in _run(node, ct, create_graph, capturing, exact):
+            if made is None:
                 continue
-            ct = pending.pop(key)
-            site = node.site
-            ends = partial and key in capturing
-            if type(site) is MarkedSite and not ends:
-                seen = _landed(ct)
-                made = before_node(node, seen, create_graph)
-                ct = ct if made is seen and type(ct) is Partial else made
-            if key in capturing:
-                for which in targets:
-                    if which[0] == key:
-                        captured[which] = landed(ct.get(which[1]) if type(ct) is dict else ct)
-            if ends:
-                continue
-            if site.prim is None and node.apply is None:
-                if wanted is None and type(node) is AccumulateGrad:
-                    arriving.append((node, landed(ct)))
-                continue
-            if needed is not None and not _leads_on(node, needed):
-                continue
-            for edge, made in _run(node, ct, create_graph, capturing, exact):
-                if made is None:
-                    continue
-                if type(edge) is tuple:
-                    _add(pending, edge, made)
-                else:
-                    before = pending.get(id(edge))
-                    pending[id(edge)] = made if before is None else before + made
-            if not retain and (site.keeps or (node.apply is not None and node.saved)):
-                node.saved = None
+            if type(edge) is tuple:
+                _add(pending, edge, made)
+            else:
+                before = pending.get(id(edge))
+                pending[id(edge)] = made if before is None else before + made
+        if not retain and (site.keeps or (node.apply is not None and node.saved)):
+            node.saved = None
     if wanted is None:
         return [], arriving
     return [None if edge is None else captured.get(_key(edge)) for edge in wanted], []

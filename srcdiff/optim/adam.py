@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.optim.optimizer import Array, Group, Optimizer, checked, counted, refuse_implementations, zero_count
+from srcdiff.optim.optimizer import Array, Group, Optimizer, begin, checked, counted, refuse_implementations
 from srcdiff.tape.overwrite import begin_write
-from srcdiff.tape.record import plain
 
 
 class Adam(Optimizer):
@@ -49,12 +48,7 @@ class Adam(Optimizer):
         def update(p: Any, grad: Array) -> None:
             state = self.state[p]
             if not state:
-                value = p._array
-                state["step"] = zero_count()
-                state["exp_avg"] = plain(np.zeros_like(value))
-                state["exp_avg_sq"] = plain(np.zeros_like(value))
-                if amsgrad:
-                    state["max_exp_avg_sq"] = plain(np.zeros_like(value))
+                begin(state, p, exp_avg=0, exp_avg_sq=0, **({"max_exp_avg_sq": 0} if amsgrad else {}))
             step = counted(state)
             first, second = self._buffers(p, 2)
             m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array

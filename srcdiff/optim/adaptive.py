@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.optim.optimizer import Array, Group, Optimizer, checked, counted, refuse_implementations, zero_count
+from srcdiff.optim.optimizer import Array, Group, Optimizer, begin, checked, counted, refuse_implementations
 from srcdiff.tape.overwrite import begin_write
-from srcdiff.tape.record import plain
 
 
 class RMSprop(Optimizer):
@@ -41,13 +40,8 @@ class RMSprop(Optimizer):
         def update(p: Any, grad: Array) -> None:
             state = self.state[p]
             if not state:
-                value = p._array
-                state["step"] = zero_count()
-                state["square_avg"] = plain(np.zeros_like(value))
-                if momentum > 0:
-                    state["momentum_buffer"] = plain(np.zeros_like(value))
-                if centered:
-                    state["grad_avg"] = plain(np.zeros_like(value))
+                others = {"momentum_buffer": momentum > 0, "grad_avg": centered}
+                begin(state, p, square_avg=0, **{name: 0 for name, wanted in others.items() if wanted})
             counted(state)
             first, second = self._buffers(p, 2)
             value = begin_write(p)
@@ -108,8 +102,7 @@ class Adagrad(Optimizer):
 
     def _start(self, p: Any, group: Group) -> dict[str, Any]:
         state = self.state[p]
-        state["step"] = zero_count()
-        state["sum"] = plain(np.full_like(p._array, group["initial_accumulator_value"]))
+        begin(state, p, sum=group["initial_accumulator_value"])
         return state
 
     def _prepared(self, group: Group) -> Callable[[Any, Array], None]:

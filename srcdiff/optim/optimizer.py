@@ -17,6 +17,7 @@ import numpy as np
 from srcdiff.autograd.modes import enable_grad
 from srcdiff.errors import ArgumentError, UnsupportedError
 from srcdiff.nn.module import clear_grad
+from srcdiff.replay.strict import silently
 from srcdiff.tape.effects import effect
 from srcdiff.tape.node import Handle
 from srcdiff.tape.record import plain
@@ -142,14 +143,16 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with np.errstate(all="ignore"):
-            for group in self.param_groups:
-                update = self._prepared(group)
-                for p in group["params"]:
-                    grad = p._grad
-                    if grad is not None:
-                        update(p, grad._array)
+        silently(self._move)
         return loss
+
+    def _move(self) -> None:
+        for group in self.param_groups:
+            update = self._prepared(group)
+            for p in group["params"]:
+                grad = p._grad
+                if grad is not None:
+                    update(p, grad._array)
 
     def _prepared(self, group: Group) -> Callable[[Any, Array], None]:
         """The function that moves one parameter of the group, given its gradient."""
@@ -262,6 +265,9 @@ def counted(state: dict[str, Any]) -> int:
     return int(array)
 
 
-def zero_count() -> Any:
-    """A step count of 0."""
-    return plain(np.zeros((), np.float32))
+def begin(state: dict[str, Any], p: Any, **values: float) -> None:
+    """Give the state of a parameter a step count of 0 and tensors like the parameter, filled with these values. A step
+    that is interrupted leaves it whole or empty.
+    """
+    step = plain(np.zeros((), np.float32))
+    state.update(step=step, **{name: plain(np.full_like(p._array, value)) for name, value in values.items()})

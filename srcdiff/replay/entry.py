@@ -119,14 +119,14 @@ def finish(
 def run_lines(w: Writer, call: str, failed: Sequence[str] = ()) -> list[str]:
     """Lines that make the call where what NumPy would warn of raises; then `failed` is run, if there is something."""
     errors, before = w.bind(state, "errors"), w.fresh("before")
-    tightened = f"{w.bind(strict, 'strict')}.get({errors}.get()) or {w.bind(tighten, 'tighten')}()"
     return [
-        f"    {before} = {errors}.set({tightened})",
+        f"    {before} = {errors}.get()",
         "    try:",
+        f"        {errors}.set({w.bind(strict, 'strict')}.get({before}) or {w.bind(tighten, 'tighten')}())",
         f"        {call}",
         *(["    except Exception:", *failed] if failed else []),
         "    finally:",
-        f"        {errors}.reset({before})",
+        f"        {errors}.set({before})",
     ]
 
 

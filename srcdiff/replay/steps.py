@@ -102,15 +102,18 @@ class StepRecorder(Recorder):
             watch.drawn = None
             if not self.stands:
                 self.leave()
-            for tensor in self._marked:
-                tensor.__dict__.pop("_node", None)
+            self._unmark()
 
     def leave(self) -> None:
         """The call is over."""
-        if modes.recorder is self:
-            modes.recorder = watch.drawn = None
-            modes.update()
-        self.stop()
+        self.stopped = True
+        modes.recorder = watch.drawn = None
+        modes.update()
+        self._unmark()
+
+    def _unmark(self) -> None:
+        for tensor in self._marked:
+            tensor.__dict__.pop("_node", None)
 
     def finish(self, leaves: Sequence[Any] = ()) -> None:
         """The call is over, with these leaves of its result."""

@@ -76,6 +76,8 @@ class Storage:
         Values are protected from the writes of installed libraries too: there is nothing a user could change."""
         if modes.recorder is not None:
             modes.recorder.written(self.tensors())
+        for tensor in self.tensors():  # first: whoever is interrupted here has tensors that can be used
+            tensor._cell = None
         for r in self.cells:
             cell = r()
             if cell is None:
@@ -87,8 +89,6 @@ class Storage:
                 cell.written = place = place or user_place(2)
                 del cell.array
         self.cells.clear()
-        for tensor in self.tensors():
-            tensor._cell = None
         self.version += 1
 
     def renew_views(self, base: Any) -> None:

@@ -352,6 +352,34 @@ def test_pickling_and_copying() -> None:
     assert model["loss"](X).tolist() == (4 * X).tolist()
 
 
+def test_a_copy_of_what_holds_a_compiled_method_runs_its_own() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.weight = sd.tensor([1.0, 2.0], requires_grad=True)
+            self.step = sd.compile(self.run)
+            self.slope = sd.grad(self.value)
+
+        def run(self, x: Any) -> Any:
+            loss = (self.weight * x).sum()
+            loss.backward()
+            return loss.item()
+
+        def value(self, x: Any) -> Any:
+            return np.sum(x * self.weight.detach().numpy())
+
+    trainer = Trainer()
+    for _ in range(4):
+        trainer.step(X[:2])
+    again = copy.deepcopy(trainer)
+    before = trainer.weight.grad.numpy().copy()
+    with sd.no_grad():
+        again.weight.fill_(3.0)
+    for _ in range(4):
+        assert again.step(X[:2]) == pytest.approx(3.0 * X[:2].sum())
+    np.testing.assert_array_equal(again.slope(X[:2]), [3.0, 3.0])
+    np.testing.assert_array_equal(trainer.weight.grad.numpy(), before)
+
+
 # --------------------------------------------------------------------------------------------------- closures, nesting
 
 

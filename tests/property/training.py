@@ -192,7 +192,7 @@ def arguments(r: random.Random, rng: Any, side: Side, arrays: bool) -> tuple[lis
         first, second = sd.as_tensor(x).requires_grad_(), sd.as_tensor(y)
     elif how < 0.965:
         first, second = sd.as_tensor(x).requires_grad_() * 1.0, sd.as_tensor(y)
-    elif how < 0.98 and size == 4:
+    elif how < 0.98 and size == 4 and hasattr(side.space["model"].out, "weight"):
         first, second = side.space["model"].out.weight.detach().T[:, [0, 1, 0]], sd.as_tensor(y)
     elif how < 0.99:
         second = x

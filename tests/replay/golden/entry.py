@@ -40,9 +40,10 @@ def enter(args, kwargs, anyhow=False):
         and SCALE == 2.0
     ):
         return False
-    before = errors.set(strict.get(errors.get()) or tighten())
+    before = errors.get()
     try:
+        errors.set(strict.get(before) or tighten())
         value, g_params_w, g_params_b = step(params_w, params_b, x)
     finally:
-        errors.reset(before)
+        errors.set(before)
     return value[()] if type(value) is ndarray else value, {'w': g_params_w, 'b': g_params_b}
