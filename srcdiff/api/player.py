@@ -134,6 +134,7 @@ class Player:
                 result = ()
             except Exception:  # the traced call will raise it or warn, from the user's own line
                 silenced = silenced or not entry.outcomes
+                self.strayed(entry)
                 continue
             if result:
                 if k:

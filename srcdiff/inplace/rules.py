@@ -95,6 +95,8 @@ def _check_memory(target: TensorBase, array: np.ndarray[Any, Any]) -> None:
     # np.diagonal, np.broadcast_to and sliding_window_view give read-only views of what PyTorch's views may write
     view = target._view
     memory = None if target._traced or view is None else owner(view.base._value)
+    if memory is None and modes.recorder is not None:
+        modes.recorder.fail("it writes into an argument, which the caller sees")
     if memory is None or not memory.flags.writeable:
         raise ShapeError(f"assignment destination is read-only, at {where(*user_place(2))}")
     target._value = part(memory, array, address(array) - address(memory))
