@@ -111,11 +111,15 @@ class Generator:
 
     def mark(self) -> Any:
         """Where the stream is, for `rewind`: quicker than a state."""
-        return self._seed, self._rng.bit_generator.state
+        return self._seed, None if self._stream is None else self._stream.bit_generator.state
 
     def rewind(self, mark: Any) -> None:
         """Continues from where `mark` was called."""
-        self._seed, self._rng.bit_generator.state = mark
+        seed, state = mark
+        if state is None:
+            self._start(seed)
+        else:
+            self._seed, self._rng.bit_generator.state = mark
 
     @contextmanager
     def _drawing(self) -> Iterator[np.random.Generator]:
@@ -142,6 +146,16 @@ def _whole(halves: Array) -> int:
 #: The generator that is drawn from when none is given; its first stream is unpredictable.
 default_generator: Final = Generator()
 default_generator.seed()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """The default generator's stream goes on from where it was, after what is done in the block."""
+    mark = default_generator.mark()
+    try:
+        yield
+    finally:
+        default_generator.rewind(mark)
 
 
 def manual_seed(seed: SupportsIndex) -> Generator:
@@ -181,9 +195,11 @@ def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
 
 
 class Watch(threading.local):
-    """What is told of draws in this thread: `drawn(array, draw, args, kwargs)`, while a call is being recorded."""
+    """What is told of draws in this thread while a call is being recorded: `drawing(args, kwargs)` before the draw,
+    and `drawn(array, draw, args, kwargs)` after it.
+    """
 
-    drawn: Callable[..., None] | None = None
+    recorder: Any = None
 
 
 watch: Final = Watch()
@@ -194,15 +210,18 @@ def drawing(draw: F) -> F:
 
     @functools.wraps(draw)
     def call(*args: Any, **kwargs: Any) -> Any:
-        drawn = watch.drawn
-        if drawn is None:
+        recorder = watch.recorder
+        if recorder is None:
             return draw(*args, **kwargs)
-        watch.drawn = None
+        recorder.drawing(args, kwargs)
+        if watch.recorder is None:  # it has stopped watching
+            return draw(*args, **kwargs)
+        watch.recorder = None
         try:
             array = draw(*args, **kwargs)
         finally:
-            watch.drawn = drawn
-        drawn(array, draw, args, kwargs)
+            watch.recorder = recorder
+        recorder.drawn(array, draw, args, kwargs)
         return array
 
     return call  # type: ignore[return-value]

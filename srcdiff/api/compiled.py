@@ -9,13 +9,14 @@ from typing import Any
 
 from srcdiff.api.inspect import ALWAYS_TRACED, explanation
 from srcdiff.api.player import Entry, style_of, unreplayable
-from srcdiff.api.steps import Watched, confirms, drawn_apart, make_step, ready_step, watch_step
+from srcdiff.api.steps import Watched, confirms, make_step, ready_step, watch_step
 from srcdiff.api.transformed import Transformed
 from srcdiff.api.tree import flatten
 from srcdiff.autograd.cache import count_replayed, count_traced
 from srcdiff.config import config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, ReplayError
+from srcdiff.random import kept
 from srcdiff.replay.findings import RefusedError
 from srcdiff.tape.lower import edge_node
 from srcdiff.tape.modes import modes
@@ -53,15 +54,11 @@ class Compiled(Transformed):
     def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]] | None:
         """The entry that serves a call, and the values that its program gives: nothing is changed."""
         style = style_of(config.options)
-
-        def search() -> tuple[Entry, Sequence[Any]] | None:
+        with kept():
             for entry in self._player.entries:
                 if entry.style == style and (values := entry.enter(args, kwargs, True, True)) is not False:
                     return entry, values
-            return None
-
-        found: tuple[Entry, Sequence[Any]] | None = drawn_apart(search)
-        return found
+        return None
 
     def _entered(self, entry: Entry, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that an entry serves: replayed, or watched if that is still to be compared."""

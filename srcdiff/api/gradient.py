@@ -18,6 +18,7 @@ from srcdiff.config import config
 from srcdiff.replay.findings import Findings
 from srcdiff.tape import record
 from srcdiff.tape.lower import collect_inner
+from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
 
@@ -111,11 +112,14 @@ def gradients_of(
     """
     edge = value._edge if isinstance(value, TensorBase) else None
     if edge is None:
-        return [like(leaf, None) for leaf in run.leaves], False
+        kind = like if modes.recorder is None or modes.recorder.differentiates else watched_like
+        return [kind(leaf, None) for leaf in run.leaves], False
     if ct is None:
         shape, dtype = value._value.shape, value._value.dtype
         ct = np.ones(shape, dtype) if shape else dtype.type(1)
     found, is_open = trace_gradients([edge], [ct], run.edges, run.start, retain, counts, compiling)
+    if modes.recorder is not None and not is_open:
+        return [watched_like(leaf, g) for leaf, g in zip(run.leaves, found, strict=True)], False
     return [like(leaf, g) for leaf, g in zip(run.leaves, found, strict=True)], is_open
 
 
@@ -139,15 +143,37 @@ def like(leaf: Any, g: Any) -> Any:
     return kind(0) if g is None else g
 
 
+def watched_like(leaf: Any, g: Any) -> Any:
+    """The same in a step that is watched, where gradients are Tensors: without the graph they have then."""
+    recorder = modes.recorder
+    if not isinstance(leaf, TensorBase):
+        recorder.fail("a gradient inside is one with respect to an array that is no argument of the step")
+        return like(leaf, g._value if isinstance(g, TensorBase) else g)
+    made = like(leaf, g._value if isinstance(g, TensorBase) else g)
+    if isinstance(g, TensorBase):
+        recorder.aliased(made, g)
+    else:
+        recorder.made(made)
+    if leaf._stands:
+        made.__class__ = type(leaf)
+    return made
+
+
 def outside(value: Any, run: Trace, is_open: bool) -> Any:
     """The function's value as the caller gets it: an array or number, or a Tensor where Tensors went in or grad flows
     on.
     """
     if not isinstance(value, TensorBase) or is_open:
         return value
-    if any(isinstance(leaf, TensorBase) for leaf in run.leaves):
-        return record.plain(value._value)
-    return value._value
+    tensors = [leaf for leaf in run.leaves if isinstance(leaf, TensorBase)]
+    if not tensors:
+        return value._value
+    made = record.plain(value._value)
+    if modes.recorder is not None:
+        modes.recorder.aliased(made, value)
+        if all(leaf._stands for leaf in tensors):
+            made.__class__ = type(tensors[0])
+    return made
 
 
 def release(aux: Any, run: Trace) -> Any:

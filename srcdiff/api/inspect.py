@@ -17,6 +17,7 @@ from srcdiff.core.program import NOWHERE, Program, Source
 from srcdiff.errors import AutogradError
 from srcdiff.onestep import step_program
 from srcdiff.origin import where
+from srcdiff.random import kept
 from srcdiff.replay.findings import RefusedError
 from srcdiff.tape.lower import collect, edge_node
 from srcdiff.tape.node import Edge, GradNode, set_source_of
@@ -141,7 +142,8 @@ def forward_of(
     except RefusedError as reason:
         why = why or str(reason)
     if why is None:
-        entry, barred = player.play(args, kwargs, style)
+        with kept():
+            entry, barred = player.play(args, kwargs, style)
         if entry is not None:
             count = sum(node.prim is not None for node in entry.program.nodes())
             return f"replayed: forward and backward run as one generated function of {count} operations"

@@ -51,13 +51,16 @@ def make_entry(
         raise RefusedError("its result comes from another call")
     tensors = [tensor for argument in run.arguments for tensor in argument.tensors]
     writer = begin(name)
+    if recorder.uses_default_dtype:
+        writer.require_default_dtype()
     reads = watched.findings.reads
     given = write_guard(writer, args, kwargs, label, watched.data, reads, watched.copies, watched.numbers)
     numbers = [writer.numbers[place] for place in watched.numbers]
     writer.require(*(written(text, numbers, writer.bind) for text in recorder.conditions))
     given += [_real(writer, written(text, numbers, writer.bind)) for text in recorder.expressions]
     given += [writer.bind(array, "constant") for _, array in recorder.constants]
-    constants = [constant for constant, _ in recorder.constants]
+    given += [f"{writer.bind(draw, 'draw')}()" for _, draw in recorder.draws]
+    constants = [constant for constant, _ in (*recorder.constants, *recorder.draws)]
     inputs = (*recorder.inputs, *recorder.expressions.values(), *constants)
     further = [tensor._node for tensor in also]
     branches = [*further, *(condition for condition, _ in recorder.branches)]
@@ -70,7 +73,8 @@ def make_entry(
         raise RefusedError(str(error)) from None
     place = f"{node.source.file}:{node.source.line}" if node.source.file else ""
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
-    shown = tuple((n.name or "x", n.aval) for n in (*recorder.inputs, *recorder.expressions.values()))
+    drawn = [node for node, _ in recorder.draws]
+    shown = tuple((n.name or "x", n.aval) for n in (*recorder.inputs, *recorder.expressions.values(), *drawn))
     header = Header(name, place, (), shown, (), written_out(program))
     source = emit_loops(program, header, quick=True, exact=options.exact)
     if options.backend == "interpret":
@@ -91,6 +95,7 @@ def make_entry(
         outcomes,
         len(program.outputs),
         structured if also else lambda parts: structured(run.rebuild(parts)),
+        bool(recorder.draws),
     )
     return Entry(
         watched.signature,
@@ -101,6 +106,7 @@ def make_entry(
         text,
         style_of(options),
         constants_of(args, kwargs, watched),
+        bool(recorder.draws),
     )
 
 

@@ -21,6 +21,7 @@ from srcdiff.api.signature import Numbers, signature_of
 from srcdiff.autograd.cache import STATS, Counts
 from srcdiff.config import Options, config
 from srcdiff.core.program import Program
+from srcdiff.random import default_generator
 from srcdiff.replay.entry import Enter
 from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.places import Place
@@ -50,6 +51,9 @@ class Entry:
     style: tuple[Any, ...]
     #: the numbers that are constants in it, by their places
     constants: dict[Place, Any]
+    #: random numbers are drawn; where their stream was before they were drawn last
+    draws: bool = False
+    mark: Any = None
     #: the effects of the recorded call
     recorded: Any = ()
     checks: int = CHECKS
@@ -128,6 +132,8 @@ class Player:
         for k, entry in enumerate(tuple(self.entries)):
             if entry.style != style:
                 continue
+            if entry.draws:
+                entry.mark = default_generator.mark()
             try:
                 result = entry.play(args, kwargs) if entry.enter is not tried or found is None else found
             except StrayError:

@@ -13,6 +13,7 @@ from srcdiff.api.watching import Watched, watch
 from srcdiff.autograd.cache import STATS, count_replayed
 from srcdiff.config import Options, config
 from srcdiff.errors import CompileError, ReplayError
+from srcdiff.random import default_generator, kept
 from srcdiff.replay.entry import Enter
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.number import UnfitError
@@ -102,14 +103,17 @@ class Replayed(Transformed):
                 return self._checked(entry, result, args, kwargs, options)
             barred = result
         signature = None if barred else player.wants(args, kwargs, self._wanted(args, kwargs), style)
-        # a call that is about to be replayed needs no compiled backward
-        traced = self._traced_call(args, kwargs, compiling=signature is None)
-        if signature is not None and player.recording.acquire(blocking=False):
-            try:
-                if player.due(signature):
-                    self._record(signature, args, kwargs, traced[:2], options)
-            finally:
-                player.recording.release()
+        if signature is None or not player.recording.acquire(blocking=False):
+            return self._traced_call(args, kwargs)
+        try:
+            mark = default_generator.mark()
+            # a call that is about to be replayed needs no compiled backward
+            traced = self._traced_call(args, kwargs, compiling=False)
+            if player.due(signature):
+                with kept():
+                    self._record(signature, args, kwargs, traced[:2], options, mark)
+        finally:
+            player.recording.release()
         return traced
 
     def _checked(
@@ -124,6 +128,8 @@ class Replayed(Transformed):
         if entry.checks:
             entry.checks -= 1
             self._player.arrange(self._player.entries)
+        if entry.draws:
+            default_generator.rewind(entry.mark)
         traced = self._traced_call(args, kwargs, compiling=False)
         if not agrees(result, traced[:2]):
             name = getattr(self._function, "__name__", "function")
@@ -135,10 +141,16 @@ class Replayed(Transformed):
         return traced
 
     def _record(
-        self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traced: tuple[Any, Any], options: Options
-    ) -> None:
-        """Run a call that was traced once more, watched, and make it an entry if it can be replayed."""
+        self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traced: tuple[Any, Any], options: Options,
+        mark: Any,
+    ) -> None:  # fmt: skip
+        """Run a call that was traced once more, watched, and make it an entry if it can be replayed. `mark` is where
+        the stream of random numbers was before it was traced.
+        """
         player = self._player
+        drew = default_generator.mark() != mark
+        if drew:  # the same numbers again, each time
+            default_generator.rewind(mark)
         try:
             vouched = options.replay == "always"
             findings = Findings() if vouched else self._proved(args, kwargs, signature[2])
@@ -149,6 +161,8 @@ class Replayed(Transformed):
             entry = self._entry(signature, args, kwargs, findings)
             if entry is None:
                 return
+            if drew:
+                default_generator.rewind(mark)
             played = entry.play(args, kwargs)
         except FloatingPointError:
             player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)

@@ -27,7 +27,7 @@ from srcdiff.codegen.loops import emit_loops
 from srcdiff.config import config
 from srcdiff.core.builder import interpret, rename
 from srcdiff.core.program import Node, Program
-from srcdiff.random import default_generator
+from srcdiff.random import kept
 from srcdiff.replay import caught
 from srcdiff.replay.effects import Call, Effect
 from srcdiff.replay.findings import RefusedError
@@ -75,6 +75,7 @@ def ready_step(
     """A call that nothing has run of yet. Raises RefusedError if the function is not proved to be repeatable."""
     findings = prove_step(function, args, kwargs)
     recorder = StepRecorder(findings.tensors, findings.numbers_returned, StandIn)
+    recorder.known = {id(array): array for array in findings.arrays}
     given = Given(recorder)
     new = [given.inside(value, label(k)) for k, value in enumerate(args)]
     named = {key: given.inside(value, label(key)) for key, value in kwargs.items()}
@@ -143,7 +144,9 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     enter, text = write_entry(
         name, args, kwargs, watched.outside, recorder, step, shared_results(program), results, helpers
     )
-    if drawn_apart(partial(enter, args, kwargs, True, True)) is False and not recorder.branches:
+    with kept():
+        probed = enter(args, kwargs, True, True)
+    if probed is False and not recorder.branches:
         raise RefusedError("it changed what it reads from outside")
     outcomes = tuple(outcome for _, outcome in recorder.branches)
     return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options), {})
@@ -256,12 +259,3 @@ def _agree(mine: Any, theirs: Any) -> bool:
 
 def _value(leaf: Any) -> Any:
     return leaf._value if isinstance(leaf, TensorBase) else leaf
-
-
-def drawn_apart(function: Callable[[], Any]) -> Any:
-    """What a function gives, with the state of the random numbers put back after it."""
-    mark = default_generator.mark()
-    try:
-        return function()
-    finally:
-        default_generator.rewind(mark)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff import random
 from srcdiff.api.trace import Argument, Trace, enter, name_leaf
 from srcdiff.api.tree import flatten
 from srcdiff.config import config
@@ -59,6 +60,7 @@ def watch(
     UnfitError if it does that with these numbers.
     """
     recorder = Recorder()
+    recorder.known = {id(array): array for array in findings.arrays}
     start = next_seq()
     arguments: dict[Any, Argument] = {}
     data: set[tuple[Any, ...]] = set()
@@ -81,7 +83,7 @@ def watch(
     before = modes.grad
     around = caught.Watch(findings.catches, findings.filters)
     try:
-        modes.recorder = recorder
+        modes.recorder = random.watch.recorder = recorder
         modes.update(grad=True)
         with standing_in(_stand_ins(inputs, findings)), around:
             result = _run(function, new_args, new_kwargs)
@@ -116,7 +118,7 @@ def _stand_ins(inputs: dict[Place, Number], findings: Findings) -> list[tuple[An
 
 
 def _unwatch(grad: bool) -> None:
-    modes.recorder = None
+    modes.recorder = random.watch.recorder = None
     modes.update(grad=grad)
 
 

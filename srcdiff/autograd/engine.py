@@ -58,7 +58,8 @@ def trace_gradients(
     compiling: bool = True,
 ) -> tuple[list[Any], bool]:
     """The same for a trace whose nodes are numbered from `start`, and whether it depends on something older that
-    requires grad. If so, the cotangents are Tensors that can be differentiated with respect to that.
+    requires grad. If so, the cotangents are Tensors that can be differentiated with respect to that; they are Tensors,
+    too, where a recorder watches.
     """
     site = edge_node(roots[0]).site
     if not modes.anomaly and modes.recorder is None:
@@ -72,8 +73,8 @@ def trace_gradients(
                     counts.hit(executable)
                 return _spread((executable, *matched), cts, len(wanted)), False
     nodes, is_open = collect_inner(roots, start)
-    is_open = is_open or modes.recorder is not None  # a recorder must see the backward pass as well
-    if is_open:
+    if is_open or modes.recorder is not None:  # a recorder must see the backward pass as well
+        is_open = is_open or modes.recorder.differentiates
         tensors = [ct if isinstance(ct, TensorBase) else record.plain(ct) for ct in cts]
         if modes.recorder is not None:
             for given, tensor in zip(cts, tensors, strict=True):
@@ -82,7 +83,7 @@ def trace_gradients(
         before = modes.grad, modes.recording
         try:
             modes.update(grad=True)
-            return walk(roots, tensors, wanted, retain=True, create_graph=True, nodes=nodes)[0], True
+            return walk(roots, tensors, wanted, retain=True, create_graph=True, nodes=nodes)[0], is_open
         finally:
             modes.grad, modes.recording = before
     values = [ct._value if isinstance(ct, TensorBase) else ct for ct in cts]

@@ -15,6 +15,7 @@ import numpy as np
 
 from srcdiff.codegen.loader import load
 from srcdiff.config import config
+from srcdiff.random import default_generator
 from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.strict import state, strict, tighten
 from srcdiff.replay.writer import Writer, targets
@@ -98,22 +99,34 @@ def finish(
     outcomes: Sequence[bool],
     count: int,
     structured: Callable[[list[Text]], Any],
+    draws: bool = False,
 ) -> tuple[Enter, str]:
     """The entry that has been begun and has its guard, and its text. `step` takes the values `given` and gives the
     function's value and gradients, `results`, then what its branches depend on, which went as in `outcomes`, `count`
-    values in all. `structured` makes of gradients what the caller gets.
+    values in all. `structured` makes of gradients what the caller gets. `draws`: random numbers are among what is
+    given, and are given back by a call that takes another path.
     """
     outs = [w.fresh(result.name) for result in results]
     branches = [w.fresh("branch") for _ in outcomes]
     unused = ["_"] * (count - len(outs) - len(branches))
-    w.lines += run_lines(w, f"{targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})")
+    back = keep_stream(w) if draws else []
+    raised = [*back, "        raise"] if draws else []
+    w.lines += run_lines(w, f"{targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})", raised)
     if branches:
         went = (name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True))
-        w.require(*went, instead="()")
+        w.require(*went, instead="()", before=back)
     value, *gradients = (_finished(w, *pair) for pair in zip(outs, results, strict=True))
     w.lines.append(f"    return {value}, {written(structured(gradients), w)}")
     text = "\n".join(w.lines) + "\n"
     return load(text, "enter", "entry", dict(w.names)), text
+
+
+def keep_stream(w: Writer) -> list[str]:
+    """Remember where the stream of random numbers is; the lines of a failing condition that go back there."""
+    generator = w.bind(default_generator, "generator")
+    drawn = w.fresh("drawn")
+    w.lines.append(f"    {drawn} = {generator}.mark()")
+    return [f"        {generator}.rewind({drawn})"]
 
 
 def run_lines(w: Writer, call: str, failed: Sequence[str] = ()) -> list[str]:

@@ -63,6 +63,12 @@ class Recorder:
         self.unfit: frozenset[int] = frozenset()
         #: random numbers: the input, and what draws it
         self.draws: list[tuple[Node, Callable[[], Any]]] = []
+        #: arrays from outside, whose contents are guarded, by id
+        self.known: dict[int, Any] = {}
+        #: id of an array that was drawn, and has not been written -> it, and its input
+        self._drawn: dict[int, tuple[Any, Node]] = {}
+        #: the dtype that new Tensors have matters
+        self.uses_default_dtype = False
 
     @property
     def path(self) -> tuple[Any, ...]:
@@ -175,6 +181,10 @@ class Recorder:
                 self._mark(tensor, self._through(base, view))
         if "_node" not in state and writing and id(tensor) in self._before:
             return self._before[id(tensor)][1]
+        if "_node" not in state:
+            array, node = self._drawn.get(id(tensor._value), (None, None))
+            if node is not None and array is tensor._value:
+                self._mark(tensor, node)
         return state.get("_node")
 
     def _through(self, base: Node, view: Any) -> Node:
@@ -192,7 +202,7 @@ class Recorder:
         drawn = self._by_value.get(id(array))
         if drawn is not None and drawn[0] is array:
             return drawn[1]
-        if self.draws:
+        if self.draws and self.known.get(id(array)) is not array:
             self._refuse("an array that may be made of random numbers is used")
         node, contents = self.builder.input(aval_of(array)), np.array(array)
         self._constant_of[id(array)] = (node, array, contents)
@@ -204,12 +214,15 @@ class Recorder:
         value = tensor._value
         self._mark(tensor, self.constant(value) if isinstance(value, np.ndarray) else self.builder.literal(value))
 
-    def drawn(self, array: Any, draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Random numbers were drawn from the default generator: a replay draws its own."""
+    def drawing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Random numbers are about to be drawn, with these arguments."""
         if any(isinstance(part, (np.ndarray, TensorBase, Generator)) for part in (*args, *kwargs.values())):
             self._refuse("random numbers are drawn whose distribution is computed, or from a generator of their own")
+
+    def drawn(self, array: Any, draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Random numbers were drawn from the default generator: a replay draws its own."""
         node = self.builder.input(aval_of(array), "random")
-        self._by_value[id(array)] = (array, node)
+        self._by_value[id(array)] = self._drawn[id(array)] = (array, node)
         self.draws.append((node, functools.partial(draw, *args, **kwargs)))
 
     # ------------------------------------------------------------------------------------------------------- refusals
@@ -242,7 +255,11 @@ class Recorder:
         """`tensor` is `other` outside the graph, on the same memory."""
 
     def created(self, tensor: Any) -> None:
-        """A Tensor was made of plain values by one of PyTorch's constructors."""
+        """A Tensor was made of plain values by one of PyTorch's constructors: its dtype may be the default one."""
+        if tensor._edge is not None:
+            self._refuse("it makes a tensor that requires grad")
+        self.uses_default_dtype = True
+        self.made(tensor)
 
     def branch(self, tensor: Any, outcome: bool) -> None:
         """The truth of a value was asked for."""
@@ -262,6 +279,7 @@ class Recorder:
         """The memory of these tensors is about to be written."""
         for tensor in tensors:
             self._by_value.pop(id(tensor._value), None)
+            self._drawn.pop(id(tensor._value), None)
         self._before = {}
         for tensor in tensors:
             if any(tensor is argument for argument in self.arguments):

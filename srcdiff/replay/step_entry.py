@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from srcdiff.codegen.loader import load
-from srcdiff.dtypes import default_dtype
-from srcdiff.random import default_generator
 from srcdiff.replay.apart import apart
 from srcdiff.replay.effects import Accumulate, Call, Target
-from srcdiff.replay.entry import Enter, Text, begin, run_lines, written
+from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines, written
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import tensor_conditions, write_guard
 from srcdiff.replay.steps import StepRecorder
@@ -66,7 +64,7 @@ def write_entry(
     w = begin(name, probe=True)
     w.require(f"{w.bind(modes, 'modes')}.grad is {modes.grad}")
     if recorder.uses_default_dtype:
-        w.require(f"{w.bind(default_dtype, 'default_dtype')}() == {w.bind(default_dtype(), 'dtype')}")
+        w.require_default_dtype()
     for tensor, called in outside.findings.tensors.values():
         w.bind(tensor, called)
     given = write_guard(w, args, kwargs, outside.label, {}, outside.findings.reads, outside.copies)
@@ -80,11 +78,7 @@ def write_entry(
     branches = [w.fresh("branch") for _ in recorder.branches]
     unused = [w.fresh("unused") for _ in range(len(shared) - len(outs) - len(effects) - len(branches))]
     values = [*outs, *effects, *branches, *unused]
-    miss = ["        return False"]
-    if recorder.draws:
-        generator = w.bind(default_generator, "generator")
-        w.lines.append(f"    drawn = {generator}.mark()")
-        miss.insert(0, f"        {generator}.rewind(drawn)")
+    miss = [*(keep_stream(w) if recorder.draws else []), "        return False"]
     call = f"{w.bind(step, 'step')}({', '.join(given)})"
     w.lines += run_lines(w, f"{targets(values)} = {call}" if values else call, miss)
     if branches:

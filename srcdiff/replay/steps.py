@@ -69,9 +69,8 @@ class StepRecorder(Recorder):
         #: tensors whose gradients have been taken off in the call; and those that got one, and whether it was the first
         self._cleared: set[Target] = set()
         self._added: dict[Target, bool] = {}
-        #: the Tensors among the arguments; and whether the dtype of new ones matters
+        #: the Tensors among the arguments
         self.given_tensors: list[Any] = []
-        self.uses_default_dtype = False
         #: ids of tensors that are not what the recorder would take them for, and the tensors
         self._dirty: dict[int, Any] = {}
         self._marked: list[Any] = []
@@ -92,14 +91,14 @@ class StepRecorder(Recorder):
     def start(self) -> None:
         """Watch from here on, in this thread."""
         modes.recorder = self
-        watch.drawn = self.drawn
+        watch.recorder = self
         modes.update()
 
     def stop(self) -> None:
         """Watch no longer. What is made of stand-ins goes on to be one until the call is over."""
         if not self.stopped:
             self.stopped = True
-            watch.drawn = None
+            watch.recorder = None
             if not self.stands:
                 self.leave()
             self._unmark()
@@ -107,7 +106,7 @@ class StepRecorder(Recorder):
     def leave(self) -> None:
         """The call is over."""
         self.stopped = True
-        modes.recorder = watch.drawn = None
+        modes.recorder = watch.recorder = None
         modes.update()
         self._unmark()
 
@@ -167,6 +166,7 @@ class StepRecorder(Recorder):
     made = _patient(Recorder.made)
     branch = _patient(Recorder.branch)
     decides = _patient(Recorder.decides)
+    drawing = _patient(Recorder.drawing)
     drawn = _patient(Recorder.drawn)
     constant = _patient(Recorder.constant)
 
@@ -276,6 +276,7 @@ class StepRecorder(Recorder):
             else:
                 node_of_sum = self.builder.emit(REGISTRY["add"], (known, node), {})
                 self._by_value.pop(id(before._value), None)
+                self._drawn.pop(id(before._value), None)
                 self._mark(before, node_of_sum)
         else:
             self._mark(leaf._grad, node)
@@ -320,6 +321,7 @@ class StepRecorder(Recorder):
                 self._refuse("it writes into an argument")
             node = None if id(tensor) in self._dirty else self._node_of(tensor, False)
             self._by_value.pop(id(tensor._value), None)
+            self._drawn.pop(id(tensor._value), None)
             tensor.__dict__.pop("_node", None)
             self._before[id(tensor)] = (tensor, node)
         self._waiting = [tensor for tensor in tensors if self.target(tensor) is not None]
@@ -366,16 +368,17 @@ class StepRecorder(Recorder):
         for tensor in tensors:
             tensor.__dict__.pop("_node", None)
             self._by_value.pop(id(tensor._value), None)
+            self._drawn.pop(id(tensor._value), None)
             self._dirty[id(tensor)] = tensor
 
     def _unwatched(self, function: Callable[[], Any]) -> Any:
         if modes.recorder is not self:
             return function()
-        drawn = watch.drawn
-        modes.recorder = watch.drawn = None
+        drawn = watch.recorder
+        modes.recorder = watch.recorder = None
         modes.update()
         try:
             return function()
         finally:
-            modes.recorder, watch.drawn = self, drawn
+            modes.recorder, watch.recorder = self, drawn
             modes.update()

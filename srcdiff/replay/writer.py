@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from srcdiff.codegen.namer import Namer
+from srcdiff.dtypes import default_dtype
 from srcdiff.replay.places import Place
 
 _WIDTH = 100
@@ -38,8 +39,12 @@ class Writer:
         """A name for a variable."""
         return self._namer.take(stem)
 
-    def require(self, *conditions: str, instead: str = "False") -> None:
-        """Give up unless the conditions hold, and return something instead."""
+    def require_default_dtype(self) -> None:
+        """Give up unless new Tensors have the dtype that they have now."""
+        self.require(f"{self.bind(default_dtype, 'default_dtype')}() == {self.bind(default_dtype(), 'dtype')}")
+
+    def require(self, *conditions: str, instead: str = "False", before: Sequence[str] = ()) -> None:
+        """Give up unless the conditions hold, and return something instead, after the lines `before`."""
         if not conditions:
             return
         line = f"    if not ({' and '.join(conditions)}):"
@@ -48,7 +53,7 @@ class Writer:
         else:
             first, *others = conditions
             self.lines += ["    if not (", f"        {first}", *(f"        and {each}" for each in others), "    ):"]
-        self.lines.append(f"        return {instead}")
+        self.lines += [*before, f"        return {instead}"]
 
 
 def targets(names: Sequence[str]) -> str:
