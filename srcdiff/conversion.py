@@ -71,6 +71,9 @@ class Conversions(TensorBase):
 
     def __float__(self) -> float:
         if self._edge is not None and modes.grad:
+            instead = counterpart()
+            if instead:
+                raise lost("a function of SciPy's that calls float()", instead)
             frame = sys._getframe(1)
             if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _STORE_SUBSCR:
                 raise lost(
@@ -92,6 +95,8 @@ class Conversions(TensorBase):
         return int(self._one("int()").item())
 
     def __complex__(self) -> complex:
+        if self._edge is not None and modes.grad and (instead := counterpart()):
+            raise lost("a function of SciPy's that calls complex()", instead)
         return complex(self._one("complex()").item())
 
     def __index__(self) -> int:

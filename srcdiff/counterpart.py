@@ -66,12 +66,15 @@ def _public(frame: FrameType) -> tuple[str, str] | None:
 
 def _name_in(module: ModuleType, called: FrameType) -> str:
     """What the module's users call the function: `norm.logpdf` for a method of something that is in the module."""
-    function = called.f_code.co_name
+    function: str = called.f_code.co_name
     owner: Any = called.f_locals.get("self")
     if owner is None:
         return function if hasattr(module, function) else ""
     if isinstance(getattr(module, type(owner).__name__, None), type):
         return type(owner).__name__ + ("" if function.startswith("_") else f".{function}")
+    if not hasattr(owner, function):  # a decorator of a method
+        inside = (v.__name__ for v in called.f_locals.values() if isinstance(v, FunctionType))
+        function = next((name for name in inside if hasattr(owner, name)), "_")
     owner = next((v for key in ("dist", "_dist") if (v := getattr(owner, key, None)) is not None), owner)
     alike = [(value is not owner, key) for key, value in vars(module).items() if type(value) is type(owner)]
     name = min(alike, key=lambda found: found[0], default=(True, ""))[1]

@@ -14,6 +14,7 @@ from srcdiff.errors import GradientLostError
 stats = pytest.importorskip("scipy.stats")
 import scipy.linalg  # noqa: E402
 import scipy.special  # noqa: E402
+from scipy.integrate import quad  # noqa: E402
 
 X = np.array([0.5, 1.5, 2.5])
 
@@ -32,6 +33,7 @@ X = np.array([0.5, 1.5, 2.5])
         (lambda x: scipy.linalg.toeplitz(x), "call srcdiff.scipy.linalg.toeplitz"),
         (lambda x: scipy.linalg.cholesky(x * np.eye(3)), "call srcdiff.scipy.linalg.cholesky"),
         (lambda x: scipy.linalg.qr(x * np.eye(3)), "call srcdiff.scipy.linalg.qr"),
+        (lambda x: stats.norm.fit(x)[0], "call srcdiff.scipy.stats.norm"),
         (lambda x: stats.nct.pdf(x, 2.0, 1.0), "srcdiff.scipy has no counterpart of scipy.stats.nct.pdf"),
         (lambda x: scipy.special.factorial2(x), "srcdiff.scipy has no counterpart of scipy.special.factorial2"),
         (lambda x: scipy.special.diric(x, 3), "srcdiff.scipy has no counterpart of scipy.special.diric"),
@@ -45,3 +47,12 @@ def test_the_refusal_names_what_to_call(f: Callable[[Any], Any], instead: str) -
 def test_for_eager_tensors_too() -> None:
     with pytest.raises(GradientLostError, match=r"call srcdiff.scipy.stats.norm.logpdf"):
         stats.norm.logpdf(sd.tensor(X, requires_grad=True))
+
+
+def test_numbers_that_scipy_asks_for_are_refused_for_eager_tensors_too() -> None:
+    x = sd.tensor(0.5, requires_grad=True)
+    for f in (lambda: quad(lambda t: x * t, 0.0, 1.0), lambda: quad(lambda t: t, 0.0, x)):
+        with pytest.raises(GradientLostError, match=r"float\(\).* call srcdiff.scipy.integrate.quad"):
+            f()
+    with pytest.warns(UserWarning, match="scalar"):
+        assert float(x) == 0.5
