@@ -86,7 +86,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
             if _are_constants((inputs, kwargs)) and out is None:
                 return ufunc(*_exported(inputs), **_exported(kwargs))
             raise _unsupported(name, name)
-        result = _elementwise(function, name, [operand(x) for x in inputs], out, **kwargs)
+        result = _elementwise(function, ufunc, name, [operand(x) for x in inputs], out, **kwargs)
     else:
         function = UFUNC_METHODS.get((ufunc, method))
         if function is None:
@@ -122,13 +122,18 @@ _EXTRA = {"np.vecdot": frozenset({"axis"})}
 
 
 def _elementwise(
-    function: Any, name: str, inputs: list[Any], out: Any, where: Any = True, dtype: Any = None,
+    function: Any, ufunc: Any, name: str, inputs: list[Any], out: Any, where: Any = True, dtype: Any = None,
     casting: str = "same_kind", order: str = "K", subok: bool = True, **rest: Any,
 ) -> Any:  # fmt: skip
     if rest.keys() - _EXTRA.get(name, frozenset()):
         raise UnsupportedError(f"{name}: keywords {sorted(rest)} are not supported")
-    if dtype is not None:
-        inputs = [x.astype(dtype) if hasattr(x, "astype") else x for x in inputs]
+    if dtype is not None or casting != "same_kind":
+        # NumPy says what each operand becomes, or that this cannot be
+        given = [getattr(x, "dtype", type(x)) for x in inputs]
+        results = (None,) * ufunc.nout
+        signature = (*(None,) * ufunc.nin, *(np.dtype(dtype) if dtype is not None else None,) * ufunc.nout)
+        becomes = ufunc.resolve_dtypes((*given, *results), signature=signature, casting=casting)
+        inputs = [x.astype(t) if hasattr(x, "astype") else x for x, t in zip(inputs, becomes, strict=False)]
     result = function(*inputs, **rest)
     if where is not True:
         if out is None:

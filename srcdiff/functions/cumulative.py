@@ -172,7 +172,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     x = x if x.dtype.kind in "fc" else as_array(x, np.float64)
-    results = tuple(_slopes(x, k, h, edge_order) for k, h in zip(axes, _spacings(varargs, x, axes), strict=True))
+    slopes = (_slopes(x, k, h, edge_order) for k, h in zip(axes, _spacings(varargs, x, axes), strict=True))
+    results = tuple(as_array(slope, x.dtype) for slope in slopes)
     return results[0] if len(axes) == 1 else results
 
 

@@ -12,7 +12,9 @@ from srcdiff.functions.statistics import (
     check_quantiles,
     grouped,
     grouped_weights,
+    hundredths,
     in_order,
+    in_result_type,
     picked,
     real_numbers,
     std,
@@ -123,7 +125,8 @@ def nanquantile(
     *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.nanquantile."""
-    x, q = real_numbers(a, "np.nanquantile"), as_array(q)
+    x = in_result_type(np.nanquantile, real_numbers(a, "np.nanquantile"), q, method, weights)
+    q = as_array(q)
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     ordered = in_order(rows)  # NaN comes last
@@ -143,10 +146,14 @@ def nanpercentile(
     *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.nanpercentile."""
-    return nanquantile(a, as_array(q) / 100, axis, overwrite_input, method, keepdims, weights=weights)
+    x = in_result_type(np.nanpercentile, real_numbers(a, "np.nanpercentile"), q, method, weights)
+    return nanquantile(x, hundredths(q), axis, overwrite_input, method, keepdims, weights=weights)
 
 
 @implements(np.nanmedian)
 def nanmedian(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = no_value) -> Any:
     """np.nanmedian."""
-    return nanquantile(a, 0.5, axis, keepdims=keepdims)
+    x = real_numbers(a, "np.nanmedian")
+    if not size(x):
+        return np.nanmedian(np.zeros(tuple(x.shape), x.dtype), axis=axis, keepdims=flag(keepdims))
+    return nanquantile(x, 0.5, axis, keepdims=keepdims)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.functions.dispatch import implements, plain
+from srcdiff.functions.dispatch import implements, operand, plain
 from srcdiff.functions.indexing import take
 from srcdiff.functions.joining import concatenate, stack
 from srcdiff.functions.shaping import arrayed, as_axis, expand_dims, moveaxis, reshape
@@ -19,11 +19,17 @@ def _in_dtype(x: Any, dtype: Any) -> Any:
     return x if dtype is None or x.dtype == np.dtype(dtype) else cast(x, dtype=np.dtype(dtype))
 
 
-def _steps(num: Any, endpoint: bool, ndim: int) -> tuple[Any, int]:
+def _type(x: Any) -> Any:
+    """What promotes like x: its dtype, or a Python number itself."""
+    x = operand(x)
+    return x if isinstance(x, (bool, int, float, complex)) else x.dtype
+
+
+def _steps(num: Any, endpoint: bool, ndim: int, dtype: Any) -> tuple[Any, int]:
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
-    return np.arange(count).reshape((-1,) + (1,) * ndim), count - 1 if endpoint else count
+    return np.arange(count, dtype=dtype).reshape((-1,) + (1,) * ndim), count - 1 if endpoint else count
 
 
 @implements(np.linspace)
@@ -38,9 +44,10 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    start, stop = arrayed(start) * 1.0, arrayed(stop) * 1.0
+    exact = np.result_type(_type(start), _type(stop), 0.0)  # Python numbers take the precision of the other end
+    start, stop = (_in_dtype(arrayed(x), exact) for x in (start, stop))
     difference = stop - start
-    places, parts = _steps(num, endpoint, difference.ndim)
+    places, parts = _steps(num, endpoint, difference.ndim, exact)
     step = difference / parts if parts > 0 else difference * np.nan
     made = places * (step if parts > 0 else difference) + start
     if endpoint and parts > 0:
@@ -56,9 +63,9 @@ def linspace(
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
 ) -> Any:
-    start, stop, base = arrayed(start), arrayed(stop), arrayed(base)
-    ndim = max(start.ndim, stop.ndim, base.ndim) if base.ndim else 0
-    if ndim:
+    if np.ndim(plain(base)):
+        start, stop, base = arrayed(start), arrayed(stop), arrayed(base)
+        ndim = max(start.ndim, stop.ndim, base.ndim)
         start, stop, base = (reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape)) for x in (start, stop, base))
         base = expand_dims(base, axis)
     powers = linspace(start, stop, num, endpoint, axis=axis)
@@ -67,7 +74,8 @@ def logspace(
 
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: Any = 0) -> Any:
-    start, stop = arrayed(start) * 1.0, arrayed(stop) * 1.0
+    exact = np.result_type(_type(start), _type(stop), np.float64)
+    start, stop = (_in_dtype(arrayed(x), exact) for x in (start, stop))
     if np.any(plain(start) == 0) or np.any(plain(stop) == 0):
         raise ValueError("Geometric sequence cannot include zero")
     if plain(start).dtype.kind != "c" and plain(stop).dtype.kind != "c":

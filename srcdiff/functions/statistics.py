@@ -160,7 +160,8 @@ def quantile(
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.quantile; by a definition that picks elements, or with weights, the quantile and the weights have slope 0."""
-    x, q = real_numbers(a, "np.quantile"), as_array(q)
+    x = in_result_type(np.quantile, real_numbers(a, "np.quantile"), q, method, weights)
+    q = as_array(q)
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     n = rows.shape[-1]
@@ -174,6 +175,19 @@ def quantile(
         out = e.where(e.isnan(last), last, out)
     out = transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
     return reshape(out, shape=(*q.shape, *(shape if keepdims else out.shape[1:])))
+
+
+def in_result_type(numpy_function: Any, x: Any, q: Any, method: str, weights: Any) -> Any:
+    """x in the dtype of NumPy's result, which depends on the type of q."""
+    if x.dtype == np.float64 or weights is not None:
+        return x
+    found = numpy_function(np.zeros(1, x.dtype), values_of(q), method=method).dtype
+    return x if found == x.dtype else cast(x, dtype=found)
+
+
+def hundredths(q: Any) -> Any:
+    """Percentages as parts of one; a number remains one."""
+    return q / 100 if isinstance(q, (int, float)) else as_array(q) / 100
 
 
 def real_numbers(a: Any, name: str) -> Any:
@@ -256,7 +270,8 @@ def percentile(
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.percentile."""
-    return quantile(a, as_array(q) / 100, axis, overwrite_input, method, keepdims, weights=weights)
+    x = in_result_type(np.percentile, real_numbers(a, "np.percentile"), q, method, weights)
+    return quantile(x, hundredths(q), axis, overwrite_input, method, keepdims, weights=weights)
 
 
 # ------------------------------------------------------------------------------------------------------- covariance
