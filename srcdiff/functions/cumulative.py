@@ -139,7 +139,10 @@ def _edge(value: Any, x: Any, axis: int) -> Any:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """np.ediff1d."""
     x, _ = _along(ary, None)
-    ends = [None if end is None else _along(end, None)[0] for end in (to_begin, to_end)]
+    for end in (to_begin, to_end):
+        if end is not None and not np.can_cast(as_array(end).dtype, x.dtype, "same_kind"):
+            raise TypeError(f"np.ediff1d: the dtype of an end, {as_array(end).dtype}, is not of the kind of {x.dtype}")
+    ends = [None if end is None else _along(end, None, x.dtype)[0] for end in (to_begin, to_end)]
     parts = [part for part in (ends[0], diff(x), ends[1]) if part is not None]
     return parts[0] if len(parts) == 1 else REGISTRY["concatenate"](*parts, axis=0)
 

@@ -12,11 +12,10 @@ from srcdiff.functions.statistics import (
     check_quantiles,
     grouped,
     grouped_weights,
-    hundredths,
     in_order,
-    in_result_type,
     picked,
     real_numbers,
+    result_type,
     std,
     var,
     virtual_index,
@@ -79,7 +78,9 @@ def nanvar(
 ) -> Any:  # fmt: skip
     """np.nanvar."""
     x = as_array(a)
-    return var(x, axis, dtype, ddof, keepdims, where=present(x, where), mean=mean, correction=correction)
+    kept = present(x, where)
+    out = var(x, axis, dtype, ddof, keepdims, where=kept, mean=mean, correction=correction)
+    return _of_enough(out, kept, axis, keepdims, ddof if correction is no_value else correction)
 
 
 @implements(np.nanstd)
@@ -89,7 +90,17 @@ def nanstd(
 ) -> Any:  # fmt: skip
     """np.nanstd."""
     x = as_array(a)
-    return std(x, axis, dtype, ddof, keepdims, where=present(x, where), mean=mean, correction=correction)
+    kept = present(x, where)
+    out = std(x, axis, dtype, ddof, keepdims, where=kept, mean=mean, correction=correction)
+    return _of_enough(out, kept, axis, keepdims, ddof if correction is no_value else correction)
+
+
+def _of_enough(out: Any, kept: Any, axis: Any, keepdims: Any, ddof: Any) -> Any:
+    """NaN where there are no degrees of freedom; without `ddof`, no elements have NaN as their variance anyway."""
+    if kept is True or (type(ddof) in (int, float) and ddof == 0):
+        return out
+    count = r.count_nonzero(kept, axis=canonical(axis, kept.ndim), keepdims=flag(keepdims))
+    return e.where(e.less_equal(count, ddof), np.nan, out)
 
 
 def _nan_extreme(reduce: Any, worst: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
@@ -125,8 +136,12 @@ def nanquantile(
     *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.nanquantile."""
-    x = in_result_type(np.nanquantile, real_numbers(a, "np.nanquantile"), q, method, weights)
-    q = as_array(q)
+    x = real_numbers(a, "np.nanquantile")
+    return _nanquantile(x, as_array(q), result_type(np.nanquantile, x, q, method), axis, method, keepdims, weights)
+
+
+def _nanquantile(x: Any, q: Any, exact: Any, axis: Any, method: str, keepdims: Any, weights: Any) -> Any:
+    """The quantile, interpolated with weights of the dtype `exact`."""
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     ordered = in_order(rows)  # NaN comes last
@@ -135,7 +150,7 @@ def nanquantile(
         return reshape(out, shape=(*q.shape, *(shape if flag(keepdims) else rows.shape[:-1])))
     count = np.sum(~np.isnan(values_of(rows)), axis=-1, keepdims=True)
     places = virtual_index(reshape(q, shape=(size(q),)), np.maximum(count, 1), method)
-    out = weighed(ordered, places, np.maximum(count, 1))
+    out = weighed(ordered, places, np.maximum(count, 1), exact)
     out = transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
     return reshape(out, shape=(*q.shape, *(shape if flag(keepdims) else out.shape[1:])))
 
@@ -146,8 +161,9 @@ def nanpercentile(
     *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.nanpercentile."""
-    x = in_result_type(np.nanpercentile, real_numbers(a, "np.nanpercentile"), q, method, weights)
-    return nanquantile(x, hundredths(q), axis, overwrite_input, method, keepdims, weights=weights)
+    x = real_numbers(a, "np.nanpercentile")
+    exact = result_type(np.nanpercentile, x, q, method)
+    return _nanquantile(x, as_array(q) / 100, exact, axis, method, keepdims, weights)
 
 
 @implements(np.nanmedian)

@@ -160,8 +160,12 @@ def quantile(
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.quantile; by a definition that picks elements, or with weights, the quantile and the weights have slope 0."""
-    x = in_result_type(np.quantile, real_numbers(a, "np.quantile"), q, method, weights)
-    q = as_array(q)
+    x = real_numbers(a, "np.quantile")
+    return _quantile(x, as_array(q), result_type(np.quantile, x, q, method), axis, method, keepdims, weights)
+
+
+def _quantile(x: Any, q: Any, exact: Any, axis: Any, method: str, keepdims: Any, weights: Any) -> Any:
+    """The quantile, interpolated with weights of the dtype `exact`."""
     check_quantiles(q)
     rows, shape = grouped(x, canonical(axis, x.ndim))
     n = rows.shape[-1]
@@ -169,7 +173,7 @@ def quantile(
     if weights is not None:
         out = picked(np.quantile, rows, ordered, q, method, grouped_weights(weights, x, axis))
         return reshape(out, shape=(*q.shape, *(shape if keepdims else rows.shape[:-1])))
-    out = weighed(ordered, virtual_index(reshape(q, shape=(size(q),)), n, method), n)
+    out = weighed(ordered, virtual_index(reshape(q, shape=(size(q),)), n, method), n, exact)
     if x.dtype.kind == "f":
         last = ordered[..., -1:]
         out = e.where(e.isnan(last), last, out)
@@ -177,17 +181,9 @@ def quantile(
     return reshape(out, shape=(*q.shape, *(shape if keepdims else out.shape[1:])))
 
 
-def in_result_type(numpy_function: Any, x: Any, q: Any, method: str, weights: Any) -> Any:
-    """x in the dtype of NumPy's result, which depends on the type of q."""
-    if x.dtype == np.float64 or weights is not None:
-        return x
-    found = numpy_function(np.zeros(1, x.dtype), values_of(q), method=method).dtype
-    return x if found == x.dtype else cast(x, dtype=found)
-
-
-def hundredths(q: Any) -> Any:
-    """Percentages as parts of one; a number remains one."""
-    return q / 100 if isinstance(q, (int, float)) else as_array(q) / 100
+def result_type(numpy_function: Any, x: Any, q: Any, method: str) -> Any:
+    """The dtype of NumPy's result, which depends on the type of q."""
+    return x.dtype if x.dtype == np.float64 else numpy_function(np.zeros(1, x.dtype), values_of(q), method=method).dtype
 
 
 def real_numbers(a: Any, name: str) -> Any:
@@ -249,14 +245,15 @@ def picked(numpy_function: Any, rows: Any, ordered: Any, q: Any, method: str, we
     return transpose(out, axes=(out.ndim - 1, *range(out.ndim - 1)))
 
 
-def weighed(ordered: Any, places: Any, n: Any) -> Any:
-    """The values at fractional places along the last axis, by linear interpolation; rounded as NumPy rounds.
+def weighed(ordered: Any, places: Any, n: Any, exact: Any) -> Any:
+    """The values at fractional places along the last axis, by linear interpolation; rounded as NumPy rounds,
+    with weights of the dtype `exact`.
 
     `places` has shape (quantiles,) or (..., quantiles), and n, the number of values there are, broadcasts against it.
     """
     below = np.clip(np.floor(values_of(places)), 0, n - 1).astype(int)
     above = np.minimum(below + 1, n - 1)
-    part = cast(places - below, dtype=ordered.dtype)
+    part = cast(places - below, dtype=exact)
     if below.ndim == 1:
         low, high = ordered[..., below], ordered[..., above]
     else:
@@ -270,8 +267,8 @@ def percentile(
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.percentile."""
-    x = in_result_type(np.percentile, real_numbers(a, "np.percentile"), q, method, weights)
-    return quantile(x, hundredths(q), axis, overwrite_input, method, keepdims, weights=weights)
+    x = real_numbers(a, "np.percentile")
+    return _quantile(x, as_array(q) / 100, result_type(np.percentile, x, q, method), axis, method, keepdims, weights)
 
 
 # ------------------------------------------------------------------------------------------------------- covariance
