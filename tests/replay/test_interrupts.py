@@ -72,7 +72,7 @@ def interrupted(call: Callable[[], Any], after: int) -> bool:
 def settings() -> list[Any]:
     current = config.current
     return [
-        modes.recorder, modes.recording, modes.grad, modes.backward_run, modes.place, watch.drawn, current.style,
+        modes.recorder, modes.recording, modes.grad, modes.backward_run, modes.place, watch.recorder, current.style,
         sys.gettrace(),
     ]  # fmt: skip
 
