@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -55,24 +54,50 @@ def living_on(spec: Loop) -> list[int]:
     ]  # fmt: skip
 
 
+def may_be_element(loop: Node, k: int) -> bool:
+    """Whether result k of a loop may be an element of an array that the loop fills."""
+    spec: Loop = loop.kwargs["spec"]
+    outputs = [*(read.output for _, read in spec.carried), *(each.output for each in spec.kept), *spec.last]
+    made = spec.body.outputs[outputs[k]]
+    while made is not None and made.prim is not None and made.prim.view and made.prim.name != "item":
+        made = made.operands[0]
+    if made is None or made.prim is None or made.prim.name == "item":
+        return True
+    return any(spec.body.outputs[each.output] is made for each in spec.kept)
+
+
 def written_over(loop: Node, stack: Node) -> Node | None:
-    """The operand whose elements may be overwritten with those of a stack: each is read once, by the very operation
-    that makes the element there.
+    """The operand whose elements may be overwritten with those of a stack: each is read once, for the operation that
+    makes the element there. If the stack has the value before the first iteration as well, its other elements take
+    the place of the operand.
     """
     spec: Loop = loop.kwargs["spec"]
     each = spec.kept[stack.kwargs["k"] - len(spec.carried)]
     made = spec.body.outputs[each.output]
-    if each.initial is not None or made is None or made.prim is None or not made.prim.elementwise or not _ufunc(made):
+    if made is None or made.prim is None or not made.prim.elementwise or not _ufunc(made):
         return None
-    uses = Counter(x for node in spec.body.nodes() for x in node.operands)
+    if each.initial is not None and spec.downwards:
+        return None
+    nodes = spec.body.nodes()
+    needed = {made}
+    for node in reversed(nodes):
+        if node in needed:
+            needed.update(node.operands)
     for x, read in zip(spec.body.inputs, spec.reads, strict=True):
-        if x not in made.operands or uses[x] != 1 or type(read) is not Element or (read.start, read.step) != (0, 1):
+        users = [node for node in nodes for y in node.operands if y is x]
+        if len(users) != 1 or users[0] not in needed or not _is_new(users[0]) or x in spec.body.outputs:
+            continue
+        if type(read) is not Element or (read.start, read.step, len(read.index.parts)) != (0, 1, 1):
             continue
         operand = loop.operands[read.operand]
-        whole = len(read.index.parts) == 1 and operand.aval is stack.aval and x not in spec.body.outputs
-        if whole and count_reads(spec, read.operand) == 1 and loop.operands.count(operand) == 1:
+        fits = operand.shape == (spec.trips, *made.shape) and operand.dtype == made.dtype
+        if fits and count_reads(spec, read.operand) == 1 and loop.operands.count(operand) == 1:
             return operand
     return None
+
+
+def _is_new(node: Node) -> bool:
+    return node.prim is not None and node.prim.elementwise and not node.prim.view
 
 
 def is_zeros(x: Node) -> bool:

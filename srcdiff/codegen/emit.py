@@ -56,6 +56,8 @@ class _Function:
     """The state of one emission."""
 
     quick = False
+    #: the statements are those of a loop, whose memory is planned
+    again = False
     #: from how many bytes on an array is worth a buffer, if not from LARGE on
     large: int | None = None
 
@@ -246,7 +248,7 @@ class _Function:
         groups = [self._steps(each, defined) for each in self.statements]
         steps = [step for group in groups for step in group]
         kept = self._kept()
-        plan = schedule(steps, kept, large)
+        plan = schedule(steps, kept, large, self.again)
         if self.quick and count <= LONGEST:
             able = [s.defines for s in steps if s.writable or (s.fresh and s.defines.prim.name == "matmul")]  # type: ignore[union-attr]
             self.buffers = affordable(steps, plan, kept, buffered(steps, plan, kept, able, large))
@@ -283,7 +285,7 @@ class _Function:
     def _kept(self) -> list[Node]:
         return [out for out in self.program.outputs if out is not None]
 
-    def _step(self, statement: Statement, defined: set[Node]) -> Step:
+    def _step(self, statement: Statement, defined: Collection[Node]) -> Step:
         node = statement.node
         prim = node.prim
         assert prim is not None

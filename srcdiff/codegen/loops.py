@@ -8,7 +8,7 @@ can, or in a list.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import gast
 import numpy as np
 
 from srcdiff.aval import abbreviate
+from srcdiff.aval import aval as of_type
 from srcdiff.codegen.blocks import emit_blocks, has_blocks
 from srcdiff.codegen.elements import (
     count_reads,
@@ -24,6 +25,7 @@ from srcdiff.codegen.elements import (
     is_zeros,
     living_on,
     loops_of_numbers,
+    may_be_element,
     operations,
     shifted,
     stacks_of,
@@ -33,16 +35,21 @@ from srcdiff.codegen.elements import (
 )
 from srcdiff.codegen.emit import _Function, _ufunc_of, deletion, emit
 from srcdiff.codegen.header import Header
+from srcdiff.codegen.hosts import Guest, guests
+from srcdiff.codegen.idioms import written
 from srcdiff.codegen.numbers import FUNCTIONS, _Numbers, emit_numbers, of_numbers
 from srcdiff.codegen.printer import Comments
-from srcdiff.codegen.statements import Statement
-from srcdiff.codegen.template import call, constant, method, name, renamed, store
+from srcdiff.codegen.statements import Statement, partition
+from srcdiff.codegen.template import call, constant, method, name, renamed, store, subscript
 from srcdiff.core.loop import Carried, Fixed, Kept, Loop
 from srcdiff.core.program import Node, Program
+from srcdiff.index import Index, Slice
 from srcdiff.transform.names import stem
-from srcdiff.transform.schedule import Step
+from srcdiff.transform.parts import BAND
+from srcdiff.transform.schedule import Plan, Step
 
 _LOAD = gast.Load()
+AFTER_FIRST = Index((Slice(1, None, None),), False, True)
 
 
 def emit_loops(
@@ -71,6 +78,9 @@ class _Looping(_Function):
     def __init__(self, program: Program, plain: bool, reserved: Sequence[str] = (), exact: bool = False) -> None:
         super().__init__(program, plain, reserved, exact)
         self.turns = []
+        #: values that are made in the memory of an array that a loop fills, and the variables that hold such memory
+        self.guests: dict[Node, Guest] = {}
+        self.held: dict[Node, str] = {}
         #: what is written where a value is read that has no variable: `h[t]`
         self.trees: dict[Node, Any] = {}
         self.read: Counter[Node] = Counter(x for node in program.nodes() for x in node.operands)
@@ -84,6 +94,8 @@ class _Looping(_Function):
 
     def _statement(self, statement: Statement, into: Node | None, dead: tuple[Node, ...]) -> list[Any]:
         node = statement.node
+        if node in self.guests:
+            return self._invited(statement, self.guests[node], dead)
         if not is_loop(node):
             return super()._statement(statement, into, dead)
         lines = _LoopText(self, node).lines()
@@ -92,7 +104,37 @@ class _Looping(_Function):
             lines.append(deletion(dict.fromkeys(self.names[x] for x in dead)))
         return lines
 
-    # Memory: an array that a loop fills is planned as if a step before the loop made it.
+    def _invited(self, statement: Statement, guest: Guest, dead: tuple[Node, ...]) -> list[Any]:
+        """The statement of a value that is made in the memory of an array that a loop below fills."""
+        node, host = statement.node, guest.host
+        lines: list[Any] = []
+        if guest.over is None:
+            over = self.stacks.get(host)
+            if over is not None:
+                label = self.names[over]
+            elif host in self.buffers:
+                label = self.buffer_names[self.buffers[host]]
+            else:
+                label = self.namer.take("memory")
+                lines.append(gast.Assign([store(label)], empty(host.aval), None))
+                self.comments[lines[0]] = Comments((), str(host.aval))
+            self.held[host] = label
+            part = gast.Subscript(name(label), subscript(AFTER_FIRST, []), _LOAD)
+            tree, remark = writing_into(self._tree(node), part), f"in {label}"
+        else:
+            label = self.names[guest.over]
+            tree, remark = writing_into(self._tree(node), name(label)), f"reuses {label}"
+        self.names[node] = self.namer.take(statement.label)
+        line = gast.Assign([store(self.names[node])], tree, None)
+        self.comments[line] = Comments(self._heading(node.source), f"{node.aval}, {remark}")
+        return [*lines, line, *([deletion(dict.fromkeys(self.names[x] for x in dead))] if dead else [])]
+
+    # Memory: an array that a loop fills is planned as if a step before the loop made it, or before what is made in it.
+
+    def _plan(self) -> Plan:
+        if self.quick and not self.plain:
+            self.guests = guests(self.statements, self.items, self.read)
+        return super()._plan()
 
     def _kept(self) -> list[Node]:
         """The outputs, and what goes into a loop and may live on in what comes out."""
@@ -112,18 +154,28 @@ class _Looping(_Function):
             x = x.operands[0]
         if x.prim is None or x.prim.name != "item" or not is_loop(x.operands[0]):
             return []
+        if not may_be_element(x.operands[0], x.kwargs["k"]):
+            return []
         return stacks_of(x.operands[0], self.items)
 
     def _steps(self, statement: Statement, defined: set[Node]) -> list[Step]:
         node = statement.node
         reads = tuple(dict.fromkeys(y for x in statement.reads for y in (x, *self._beside(x))))
         if not is_loop(node):
-            return [replace(self._step(statement, defined), reads=reads)]
-        filled = self._filled(statement)
-        taken = {x: over for x in filled if (over := written_over(node, x)) is not None}
+            step = replace(self._step(statement, defined), reads=reads)
+            guest = self.guests.get(node)
+            if guest is None:
+                return [step]
+            step = replace(step, memory=guest.host, fresh=False, writable=False)
+            return [step] if guest.over is not None else [Step(guest.host, (), guest.host, True, True), step]
+        hosts = {guest.host for guest in self.guests.values()}
+        filled = [x for x in self._filled(statement) if x not in hosts]
+        taken = {
+            x: over for x in filled if (over := written_over(node, x)) is not None and x.aval is over.aval
+        }  # fmt: skip
         steps = [Step(x, (taken[x],) if x in taken else (), x, True, True) for x in filled]
         reads = tuple(x for x in reads if x not in taken.values())
-        return [*steps, Step(node, (*reads, *filled), node, False, False)]
+        return [*steps, Step(node, (*reads, *self._filled(statement)), node, False, False)]
 
 
 class _LoopText:
@@ -175,7 +227,14 @@ class _LoopText:
         if spec.downwards:
             turns = call("reversed", turns)
         target = store(body.count if body.turned else "_")
-        return [*self.before, gast.For(target, turns, inside, [], None)]
+        line = gast.For(target, turns, inside, [], None)
+        if spec.body.name == BAND:
+            outer.comments[line] = Comments((), f"bands of {_inner(spec)}")
+        lines = [*self.before, line]
+        named = {outer.names[x] for items in self.results.values() for x in items if x in outer.names}
+        if outer.again and (left := [label for label in body.views() if label not in named]):
+            lines.append(deletion(dict.fromkeys(left)))
+        return lines
 
     def _hoisted(self, k: int, x: Node) -> Any:
         """The tree of an operand: a name, unless it is a number, or costs nothing to write out."""
@@ -196,7 +255,9 @@ class _LoopText:
         return name(label)
 
     def _initial(self, x: Node, operand: int) -> Any:
-        return self.outer._tree(x) if is_zeros(x) or self.operands[operand] is None else self.operands[operand]
+        if is_zeros(x):  # the body may add to it, though the same zeros have a name
+            return written(x, [self.outer._operand(y, x) for y in x.operands], self.outer.quick)
+        return self.outer._tree(x) if self.operands[operand] is None else self.operands[operand]
 
     def _buffer(self, each: Kept, label: str, item: Node | None) -> None:
         """The array or list that keeps a value of all iterations."""
@@ -212,16 +273,17 @@ class _LoopText:
         made: Any
         remark = f"{abbreviate(aval.dtype)}[{','.join(map(str, (count, *aval.shape)))}]" if each.stacked else None
         over = None if item is None else outer.stacks.get(item)
-        if over is not None:
+        if item in outer.held:
+            made = name(outer.held[item])
+            remark = f"{remark}, in {made.id}"
+        elif over is not None:
             made = name(outer.names[over])
             remark = f"{remark}, reuses {outer.names[over]}"
         elif item in outer.buffers:
             made = name(outer.buffer_names[outer.buffers[item]])
             remark = f"{remark}, in {made.id}"
         elif each.stacked:
-            shape = (count, *aval.shape)
-            dtype = [] if aval.dtype == np.float64 else [constant(aval.dtype)]
-            made = call("np.empty", constant(shape if len(shape) > 1 else count), *dtype)
+            made = empty(of_type((count, *aval.shape), aval.dtype))
         elif spec.downwards:
             made = gast.BinOp(gast.List([constant(None)], _LOAD), gast.Mult(), constant(count))
         else:
@@ -240,6 +302,17 @@ class _LoopText:
         return name(label)
 
 
+def empty(aval: Any) -> Any:
+    """`np.empty((50, 16), np.float32)`."""
+    dtype = [] if aval.dtype == np.float64 else [constant(aval.dtype)]
+    return call("np.empty", constant(aval.shape if len(aval.shape) > 1 else aval.shape[0]), *dtype)
+
+
+def _inner(spec: Loop) -> int:
+    """The iterations of the loop in a body."""
+    return next(int(node.kwargs["spec"].trips) for node in spec.body.nodes() if is_loop(node))
+
+
 def _is_fresh(x: Node, outer: _Looping) -> bool:
     """Whether this is an array made for nothing but this loop."""
     made = x.prim is not None and (x.prim.elementwise or x.prim.name in ("matmul", "sum_to"))
@@ -252,6 +325,9 @@ class _Body(_Looping):
     def __init__(self, outer: _Looping, node: Node, operands: Sequence[Any], kept: Sequence[tuple[Kept, str]]) -> None:
         spec: Loop = node.kwargs["spec"]
         super().__init__(spec.body, outer.plain, exact=outer.exact)
+        if outer.large is not None and any(map(is_loop, spec.body.nodes())):
+            self.large, self.again = outer.large, True
+            self.statements = partition(spec.body, products=True, large=self.large, exact=self.exact)
         self.spec = spec
         self.namer = outer.namer
         self.comments = outer.comments
@@ -314,6 +390,13 @@ class _Body(_Looping):
     def label(self, output: int) -> str:
         """The name of an output, after the loop."""
         return self.names[self.outputs[output]]
+
+    def views(self) -> list[str]:
+        """The variables that may be parts of arrays after the last iteration."""
+        made = [
+            self.names[self.outputs[each.output]] for each, _ in self.kept if self.outputs[each.output] in self.names
+        ]
+        return [*(line.targets[0].id for line in self.first), *made]
 
     def _take(self, wanted: str) -> str:
         """A name; `h_t` where the array of all values is called h."""
@@ -399,6 +482,13 @@ class _Body(_Looping):
             else:
                 lines.insert(1, self._stored(each, label, name(self.names[node])))
         return lines
+
+    def _step(self, statement: Statement, defined: Collection[Node]) -> Step:
+        owner = self.owners.get(statement.node)
+        step = super()._step(statement, defined)
+        if owner is None or not self._accumulates(statement.node, owner):
+            return step
+        return replace(step, memory=self.inputs[owner], fresh=False, writable=False)
 
     def _grows_later(self, node: Node) -> bool:
         """Whether a statement below still adds to the variable of a value."""

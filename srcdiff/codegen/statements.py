@@ -231,6 +231,8 @@ class _Partition:
             depth = 1 + max((cost.depth for cost in costs), default=0)
             if not inline or (operators <= MOST_OPERATORS and width <= WIDTH and depth <= DEEPEST):
                 break
+            if node.prim.name == "loop":  # each operand has a line of its own
+                break
             heaviest = max(inline, key=lambda x: (self.pending[x].operators, self.pending[x].width))
             inline.remove(heaviest)
             self._define(heaviest)

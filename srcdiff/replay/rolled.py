@@ -10,6 +10,7 @@ from srcdiff.core.program import Node, Program
 from srcdiff.ops.loops import loop
 from srcdiff.replay.fuse import fuse, shared
 from srcdiff.transform.ahead import ahead
+from srcdiff.transform.bands import in_bands
 from srcdiff.transform.lengthwise import lengthwise
 from srcdiff.transform.reroll import reroll
 from srcdiff.transform.shorten import SHORT, lengthened, shortened
@@ -30,9 +31,9 @@ def fuse_loops(
             made.append(reroll(whole, options.exact, tiny=0, stretch=short.trips / trips))
         long = lengthened(made, short.trips - SHORT)
         if long is not None:
-            return long if options.exact else ahead(long)
+            return long if options.exact else in_bands(ahead(long))
     whole = reroll(fuse(name, inputs, result, wrt, branches, options), options.exact)
-    return whole if options.exact else ahead(lengthwise(whole))
+    return whole if options.exact else in_bands(ahead(lengthwise(whole)))
 
 
 def shared_results(program: Program) -> tuple[bool, ...]:

@@ -45,7 +45,7 @@ def ahead(program: Program) -> Program:
     return rebuild(program, rule)
 
 
-def _is_list(x: Node) -> bool:
+def is_list(x: Node) -> bool:
     """Whether a value of all iterations is a list, not an array."""
     if x.prim is pack:
         return True
@@ -74,7 +74,7 @@ class _Ahead:
         for x, read in zip(body.inputs, spec.reads, strict=True):
             if type(read) is Fixed:
                 known[x] = False
-            elif type(read) is Element and len(read.index.parts) == 1 and not _is_list(self.operands[read.operand]):
+            elif type(read) is Element and len(read.index.parts) == 1 and not is_list(self.operands[read.operand]):
                 known[x] = True
         for node in body.nodes():
             if node.is_literal:

@@ -79,7 +79,7 @@ def negated_factor(prim: Primitive, xs: Operands, params: Params) -> Node | None
 def signs_outward(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """-x * y -> -(x * y), so that a sum can take the sign; not from a small factor, where it costs nothing."""
     x, y = xs
-    if not is_inexact(x, y):
+    if not (made_by(x, "neg") or made_by(y, "neg")) or not is_inexact(x, y):
         return None
     size = math.prod(np.broadcast_shapes(x.aval.shape, y.aval.shape))
     for this in xs:

@@ -37,8 +37,8 @@ class Plan:
     deleted: tuple[tuple[Node, ...], ...]
 
 
-def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int) -> Plan:
-    """Reuse and deletion of memory of at least `smallest` bytes."""
+def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int, again: bool = False) -> Plan:
+    """Reuse and deletion of memory of at least `smallest` bytes. `again`: after the last step comes the first one."""
     root = roots(steps)
     last = last_uses(steps, root)
     kept = {root.get(out, out) for out in outputs}
@@ -66,7 +66,7 @@ def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int) ->
             here = place[step.defines] = step.defines if chosen is None else chosen
             holder[here] = step.defines
             free.pop(here, None)
-    return Plan(tuple(into), _deletions(steps, root, place, free, smallest))
+    return Plan(tuple(into), _deletions(steps, root, place, free, smallest, again))
 
 
 def size_of(node: Node) -> int:
@@ -94,10 +94,16 @@ def last_uses(steps: Sequence[Step], root: dict[Node, Node]) -> dict[Node, int]:
 
 
 def _deletions(
-    steps: Sequence[Step], root: dict[Node, Node], place: dict[Node, Node], free: dict[Node, int], smallest: int
+    steps: Sequence[Step],
+    root: dict[Node, Node],
+    place: dict[Node, Node],
+    free: dict[Node, int],
+    smallest: int,
+    again: bool,
 ) -> tuple[tuple[Node, ...], ...]:
     """Memory that stays free is given back, if a later step needs as much; under all names it has."""
     final = max((k for k, step in enumerate(steps) if size_of(step.defines) >= smallest), default=-1)
+    final = len(steps) if again else final
     values: dict[Node, list[Node]] = {}
     for step in steps:
         here = place.get(root[step.defines])

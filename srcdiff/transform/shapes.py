@@ -28,11 +28,12 @@ Shape = tuple[int, ...]
 
 def core(x: Node) -> Node:
     """The smallest node that broadcasting turns into the same values as x: without broadcasts and leading new axes."""
-    while True:
-        inner = x.operands[0] if made_by(x, "broadcast_to") or made_by(x, "reshape") else None
-        if inner is None or inner.is_literal or not _stretches(inner.shape, x):
-            return x
+    while x.prim is broadcast_to or x.prim is reshape:
+        inner = x.operands[0]
+        if inner.is_literal or not _stretches(inner.shape, x):
+            break
         x = inner
+    return x
 
 
 def _stretches(inner: Shape, x: Node) -> bool:
@@ -51,6 +52,11 @@ def stretch(x: Node, shape: Shape) -> Node:
 
 def plain_number(prim: Primitive, xs: Operands, params: Params) -> Any:
     """f(broadcast(c), x) and f(c, x) of a number c with a dtype -> f(Python number, x), which has the same dtype."""
+    for x in xs:  # nearly always there is none
+        if x.prim is broadcast_to or x.prim is reshape or isinstance(x.literal, np.floating):
+            break
+    else:
+        return None
     inner = tuple(map(_number_in, xs))
     shortest = tuple(map(_shortest, inner))
     if all(map(is_, shortest, xs)):
@@ -66,7 +72,7 @@ def plain_number(prim: Primitive, xs: Operands, params: Params) -> Any:
 def _number_in(x: Node) -> Node:
     """The number that an array has everywhere; else the operand itself."""
     inner = x
-    while made_by(inner, "broadcast_to") or made_by(inner, "reshape"):
+    while inner.prim is broadcast_to or inner.prim is reshape:
         inner = inner.operands[0]
     return inner if inner.is_literal else x
 
@@ -81,7 +87,7 @@ def _shortest(x: Node) -> Any:
 
 def broadcast_late(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """f(broadcast(x), y) -> f(x, y), broadcast afterwards if NumPy does not do it by itself."""
-    small = tuple(core(x) for x in xs)
+    small = tuple(map(core, xs))
     if all(a is b for a, b in zip(small, xs, strict=True)):
         return None
     shape = broadcast_shapes(*(x.shape for x in xs))

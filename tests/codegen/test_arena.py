@@ -19,6 +19,7 @@ from srcdiff.codegen.loops import emit_loops
 from srcdiff.core.builder import Builder, interpret
 from srcdiff.core.program import Node, Program
 from srcdiff.transform.ahead import ahead
+from srcdiff.transform.bands import in_bands
 from srcdiff.transform.reroll import reroll
 from tests.transform.programs import P, f64, inputs_of, total
 from tests.transform.test_reroll import Drawn, fused, unrolled
@@ -60,6 +61,9 @@ def test_loops_compute_the_same_in_memory_that_is_used_again(case: Drawn, forwar
     """Arrays that loops fill, too; and what a call gave is left alone by the next."""
     program = ahead(reroll(case.program if forward else fused(*case, exact=False), False, tiny=0))
     with pytest.MonkeyPatch.context() as patch:
+        for name in ("LEAST", "SIZE", "FEWEST"):
+            patch.setattr(f"srcdiff.transform.bands.{name}", 2 if name == "FEWEST" else 1)
+        program = in_bands(program)
         patch.setattr("srcdiff.codegen.emit.LARGE", 1)
         patch.setattr("srcdiff.codegen.statements.LARGE", 1)
         text = emit_loops(program, quick=True)
