@@ -30,6 +30,7 @@ from srcdiff.transform.schedule import Plan, Step, schedule
 LONGEST = 5_000
 PART = 2_500
 QUICK = 3 << 10  # bytes; where only speed counts, an array of this size is worth memory that the cache still has
+LIGHT = 64  # bytes of an array that is not left lying about, then, where larger ones are made
 _TEXT = 88  # longest user's line shown
 
 _UFUNCS = {
@@ -248,7 +249,7 @@ class _Function:
         groups = [self._steps(each, defined) for each in self.statements]
         steps = [step for group in groups for step in group]
         kept = self._kept()
-        plan = schedule(steps, kept, large, self.again)
+        plan = schedule(steps, kept, large, self.again, LIGHT if self.quick else None)
         if self.quick and count <= LONGEST:
             able = [s.defines for s in steps if s.writable or (s.fresh and s.defines.prim.name == "matmul")]  # type: ignore[union-attr]
             self.buffers = affordable(steps, plan, kept, buffered(steps, plan, kept, able, large))

@@ -6,7 +6,8 @@ output may share it, and it has the very aval of the new value; inputs are never
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +38,13 @@ class Plan:
     deleted: tuple[tuple[Node, ...], ...]
 
 
-def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int, again: bool = False) -> Plan:
-    """Reuse and deletion of memory of at least `smallest` bytes. `again`: after the last step comes the first one."""
+def schedule(
+    steps: Sequence[Step], outputs: Collection[Node], smallest: int, again: bool = False, light: int | None = None
+) -> Plan:
+    """Reuse and deletion of memory of at least `smallest` bytes. `again`: after the last step comes the first one.
+
+    Smaller arrays of at least `light` bytes are deleted as well, before memory of `smallest` bytes is allocated.
+    """
     root = roots(steps)
     last = last_uses(steps, root)
     kept = {root.get(out, out) for out in outputs}
@@ -66,7 +72,11 @@ def schedule(steps: Sequence[Step], outputs: Collection[Node], smallest: int, ag
             here = place[step.defines] = step.defines if chosen is None else chosen
             holder[here] = step.defines
             free.pop(here, None)
-    return Plan(tuple(into), _deletions(steps, root, place, free, smallest, again))
+    deleted = _deletions(steps, root, place, free, smallest, again)
+    if light is not None:
+        for k, values in _light(steps, root, last, kept, into, light, smallest):
+            deleted[k] += values
+    return Plan(tuple(into), tuple(map(tuple, deleted)))
 
 
 def size_of(node: Node) -> int:
@@ -100,7 +110,7 @@ def _deletions(
     free: dict[Node, int],
     smallest: int,
     again: bool,
-) -> tuple[tuple[Node, ...], ...]:
+) -> list[list[Node]]:
     """Memory that stays free is given back, if a later step needs as much; under all names it has."""
     final = max((k for k, step in enumerate(steps) if size_of(step.defines) >= smallest), default=-1)
     final = len(steps) if again else final
@@ -113,4 +123,21 @@ def _deletions(
     for here, k in free.items():
         if k < final:
             deleted[k] += values[here]
-    return tuple(map(tuple, deleted))
+    return deleted
+
+
+def _light(
+    steps: Sequence[Step], root: dict[Node, Node], last: dict[Node, int], kept: Collection[Node],
+    into: Sequence[Node | None], least: int, most: int,
+) -> Iterator[tuple[int, list[Node]]]:  # fmt: skip
+    """Small values that are dead when large memory is allocated, and the step before that."""
+    names: dict[Node, list[Node]] = {}
+    for step in steps:
+        if type(step.defines.aval) is not tuple:
+            names.setdefault(root[step.defines], []).append(step.defines)
+    allocating = [k for k, step in enumerate(steps) if step.memory is step.defines and into[k] is None
+                  and size_of(step.defines) >= most and type(step.defines.aval) is not tuple]  # fmt: skip
+    for value, called in names.items():
+        k = bisect_right(allocating, last[value])
+        if least <= size_of(value) < most and value not in kept and value in called and k < len(allocating):
+            yield allocating[k] - 1, called

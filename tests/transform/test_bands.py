@@ -90,7 +90,7 @@ def networks(draw: Any) -> Program:
     return recurrent(draw(st.sampled_from([6, 8, 9])), step, *(TERMS[name][0] for name in names))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(networks(), st.booleans(), st.sampled_from([2, 3, 4]))
 def test_steps_give_the_same(program: Program, first: bool, count: int) -> None:
     """In memory that is used again, too."""
