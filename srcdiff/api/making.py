@@ -95,6 +95,7 @@ def make_entry(
         outcomes,
         len(program.outputs),
         structured if also else lambda parts: structured(run.rebuild(parts)),
+        recorder.raises,
         bool(recorder.draws),
     )
     return Entry(

@@ -17,7 +17,7 @@ from srcdiff.codegen.loader import load
 from srcdiff.config import config
 from srcdiff.random import default_generator
 from srcdiff.replay.records import fields_of, maker
-from srcdiff.replay.strict import state, strict, tighten
+from srcdiff.replay.strict import loud, raising, state, strict, tighten
 from srcdiff.replay.writer import Writer, targets
 
 #: (args, kwargs, anyhow=False) -> (value, gradients); False if the call is another one than the recorded, `()` if it
@@ -99,19 +99,21 @@ def finish(
     outcomes: Sequence[bool],
     count: int,
     structured: Callable[[list[Text]], Any],
+    raises: bool,
     draws: bool = False,
 ) -> tuple[Enter, str]:
     """The entry that has been begun and has its guard, and its text. `step` takes the values `given` and gives the
     function's value and gradients, `results`, then what its branches depend on, which went as in `outcomes`, `count`
-    values in all. `structured` makes of gradients what the caller gets. `draws`: random numbers are among what is
-    given, and are given back by a call that takes another path.
+    values in all. `structured` makes of gradients what the caller gets. `raises`: errors raise even where NumPy is
+    silent. `draws`: random numbers are among what is given, and are given back by a call that takes another path.
     """
     outs = [w.fresh(result.name) for result in results]
     branches = [w.fresh("branch") for _ in outcomes]
     unused = ["_"] * (count - len(outs) - len(branches))
     back = keep_stream(w) if draws else []
     raised = [*back, "        raise"] if draws else []
-    w.lines += run_lines(w, f"{targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})", raised)
+    call = f"{targets(outs + branches + unused)} = {w.bind(step, 'step')}({', '.join(given)})"
+    w.lines += run_lines(w, call, raises, raised)
     if branches:
         went = (name if went else f"not {name}" for name, went in zip(branches, outcomes, strict=True))
         w.require(*went, instead="()", before=back)
@@ -129,13 +131,16 @@ def keep_stream(w: Writer) -> list[str]:
     return [f"        {generator}.rewind({drawn})"]
 
 
-def run_lines(w: Writer, call: str, failed: Sequence[str] = ()) -> list[str]:
-    """Lines that make the call where what NumPy would warn of raises; then `failed` is run, if there is something."""
+def run_lines(w: Writer, call: str, raises: bool, failed: Sequence[str] = ()) -> list[str]:
+    """Lines that make the call where what NumPy would warn of raises; then `failed` is run, if there is something.
+    `raises`: errors raise even where NumPy is silent.
+    """
     errors, before = w.bind(state, "errors"), w.fresh("before")
+    known, made = (w.bind(loud, "loud"), raising) if raises else (w.bind(strict, "strict"), tighten)
     return [
         f"    {before} = {errors}.get()",
         "    try:",
-        f"        {errors}.set({w.bind(strict, 'strict')}.get({before}) or {w.bind(tighten, 'tighten')}())",
+        f"        {errors}.set({known}.get({before}) or {w.bind(made, made.__name__)}())",
         f"        {call}",
         *(["    except Exception:", *failed] if failed else []),
         "    finally:",

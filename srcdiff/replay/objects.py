@@ -125,6 +125,7 @@ def _is_plain_error(cls: Any) -> bool:
 
 _NAMING = frozenset((
     "__module__", "__doc__", "__qualname__", "__weakref__", "__dict__", "__firstlineno__", "__static_attributes__",
+    "_module_source",
 ))  # fmt: skip
 
 

@@ -45,6 +45,8 @@ class Recorder:
         #: values whose truth decided what the call did, and the truth
         self.branches: list[tuple[Node, bool]] = []
         self.failed: str | None = None
+        #: errors raise in the call whatever NumPy is told to do with them
+        self.raises = False
         #: operations that may warn or raise
         self.done: list[Node] = []
         self.arguments: list[Any] = []

@@ -20,6 +20,7 @@ from srcdiff.functions.dispatch import plain
 from srcdiff.ops.structural import cast, real_part
 from srcdiff.replay.constructors import array
 from srcdiff.replay.number import Number, of_math
+from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
 _DOUBLE, _COMPLEX = np.dtype(float), np.dtype(complex)
@@ -58,6 +59,8 @@ def _checked(function: Callable[..., Any], derived: Callable[..., Any], dtype: n
         )
         function(*map(_value, args), **{key: _value(x) for key, x in kwargs.items()})
         given = (number(x, dtype) if isinstance(x, TensorBase) else x for x in args)
+        if modes.recorder is not None:
+            modes.recorder.raises = True
         return derived(*given, **{key: number(x, dtype) for key, x in kwargs.items()})
 
     return call
@@ -99,13 +102,25 @@ def _named(name: str) -> Callable[..., Any]:
     return lambda x: REGISTRY[name](x)
 
 
+def _finite(name: str) -> Callable[..., Any]:
+    """The primitive, for functions that raise where it gives what is not finite, of which NumPy hears nothing."""
+
+    def call(x: Any) -> Any:
+        made = REGISTRY[name](x)
+        if modes.recorder is not None and not np.isfinite(made):
+            modes.recorder.fail(f"math.{name} gives a value that is not finite")
+        return made
+
+    return call
+
+
 _SAME = """
     acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp ldexp log10
     log1p log2 modf nextafter pow radians sin sinh sqrt tan tanh
 """
 _OTHERS: dict[str, Callable[..., Any]] = {
     "log": _log, "remainder": _remainder, "hypot": _hypot, "dist": _distance, "sumprod": _sum_of_products,
-    "prod": _product, "fsum": _sum, "gamma": _named("gamma"), "lgamma": _named("lgamma"), "erf": _named("erf"),
+    "prod": _product, "fsum": _sum, "gamma": _finite("gamma"), "lgamma": _finite("lgamma"), "erf": _named("erf"),
     "erfc": _named("erfc"), "fma": lambda x, y, z: x * y + z,
     # piecewise constant
     "floor": lambda x: int(np.floor(x)), "ceil": lambda x: int(np.ceil(x)), "trunc": lambda x: int(np.trunc(x)),

@@ -80,7 +80,7 @@ def write_entry(
     values = [*outs, *effects, *branches, *unused]
     miss = [*(keep_stream(w) if recorder.draws else []), "        return False"]
     call = f"{w.bind(step, 'step')}({', '.join(given)})"
-    w.lines += run_lines(w, f"{targets(values)} = {call}" if values else call, miss)
+    w.lines += run_lines(w, f"{targets(values)} = {call}" if values else call, recorder.raises, miss)
     if branches:
         went = [name if truth else f"not {name}" for name, (_, truth) in zip(branches, recorder.branches, strict=True)]
         w.lines += [f"    if not ({' and '.join(went)}):", *miss]

@@ -37,8 +37,10 @@ def _variable() -> Any:
 
 state = _variable()
 
-#: what the state is during a replay, and during a backward pass, by what it was before
+#: what the state is during a replay, during one that raises where NumPy is silent, and during a backward pass, by what
+#: it was before
 strict: dict[Any, Any] = {}
+loud: dict[Any, Any] = {}
 silent: dict[Any, Any] = {}
 
 
@@ -52,6 +54,16 @@ def tighten() -> Any:
     with np.errstate(**heard):
         strict[before] = state.get()
     return strict[before]
+
+
+def raising() -> Any:
+    """The same for a replay of a call of Python's own functions of numbers, which raise whatever NumPy does."""
+    if len(loud) > 64:
+        loud.clear()
+    before = state.get()
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        loud[before] = state.get()
+    return loud[before]
 
 
 def silently(run: Callable[..., Any], *args: Any) -> Any:

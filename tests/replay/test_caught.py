@@ -209,23 +209,45 @@ def an_error_that_returns(x: Any) -> Any:
     return y * np.sum(x)
 
 
+def a_gamma(x: Any) -> Any:
+    try:
+        return np.sum(x) * math.lgamma(np.floor(2 * x[0]))
+    except ValueError:
+        return np.sum(x * x)
+
+
 OF_VALUES = [
     a_factor, a_logarithm, a_division, a_suppressed_error, a_forgiven_error, a_hidden_error, an_index,
-    an_error_that_returns,
+    an_error_that_returns, a_gamma,
 ]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("errors", ["warn", "ignore"])
 @pytest.mark.parametrize("first", [0.5, -0.5])
 @pytest.mark.parametrize("function", OF_VALUES)
-def test_exceptions_of_values(function: Callable[[Any], Any], first: float) -> None:
+def test_exceptions_of_values(function: Callable[[Any], Any], first: float, errors: Any) -> None:
     fast, traced = sd.value_and_grad(function), sd.value_and_grad(function)
     for k in range(16):
         x = np.array([first if k < 6 or k > 12 else -first, 1.25, -0.75]) * (1 + k / 64)
-        with sd.config(replay="never"):
-            expected = traced(x)
-        for got, want in zip(fast(x), expected, strict=True):
-            np.testing.assert_array_equal(got, want)
+        with np.errstate(all=errors):
+            with sd.config(replay="never"):
+                expected = traced(x)
+            for got, want in zip(fast(x), expected, strict=True):
+                np.testing.assert_array_equal(got, want)
+
+
+def test_python_raises_where_numpy_is_silent() -> None:
+    fast = sd.grad(lambda x: np.sum(x) * math.sqrt(x[0]) * math.gamma(x[1]))
+    for _ in range(5):
+        fast(X)
+    assert fast.cache_info().replayed
+    with np.errstate(all="ignore"):
+        fast(X)
+        with pytest.raises(ValueError, match="math domain error"):
+            fast(-X)
+        with pytest.raises(ValueError, match="math domain error"):
+            fast(np.array([1.0, -2.0, 1.0]))
 
 
 def test_the_reason() -> None:
