@@ -30,6 +30,8 @@ class Compiled(Transformed):
     replayed, effects of backward and of optimizers included; others run, so that whatever the function does, it does.
     """
 
+    replayed_in_steps = True
+
     def __init__(self, function: Any, argnums: Any = None, argnames: Any = None, has_aux: bool = False) -> None:
         super().__init__(function, argnums, argnames, has_aux)
         self._player.step = True

@@ -55,11 +55,7 @@ class Grad(Replayed):
     """What `sd.grad` returns."""
 
     with_value = False
-
-    @property
-    def replayed_function(self) -> Any:
-        """The function, to be examined where a replayable function calls this."""
-        return self._function
+    replayed_in_steps = True
 
     def _always_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         if config.options.replay == "never":

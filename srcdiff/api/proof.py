@@ -49,11 +49,9 @@ def prove_step(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Fi
 
 
 def _with_self(function: Any) -> tuple[Any, Any]:
-    """The function that a call runs, and what it is bound to."""
+    """What a call runs, and what it is bound to."""
     if type(function) is MethodType and type(function.__func__) is FunctionType:
         return function.__func__, function.__self__
-    if type(function) is not FunctionType:
-        raise RefusedError(f"{type(function).__name__} objects are traced on every call")
     return function, None
 
 

@@ -24,6 +24,9 @@ class Transformed:
     it.
     """
 
+    #: a step that calls it can be watched: what it gives of arrays are arrays then, too
+    replayed_in_steps = False
+
     def __init__(
         self, function: Callable[..., Any], argnums: Any = 0, argnames: Any = None, has_aux: bool = False
     ) -> None:
@@ -59,6 +62,11 @@ class Transformed:
     def __deepcopy__(self, memo: Any) -> Any:
         # a function is its own copy, a method belongs to the copy of what it is bound to
         return type(self)(copy.deepcopy(self._function, memo), self._argnums, self._argnames, self._has_aux)
+
+    @property
+    def replayed_function(self) -> Any:
+        """The function, to be examined where a replayable function calls this."""
+        return self._function
 
     def __repr__(self) -> str:
         return f"<srcdiff.{type(self).__name__} of {self._function!r}>"

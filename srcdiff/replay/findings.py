@@ -29,6 +29,7 @@ class Read:
     "class attribute"                a class
     "class size"                     a class; value: how many attributes of its own it has, and its bases
     "type"                           an object, whose class is the value, and its dict
+    "partial"                        a functools.partial; value: its function, arguments and keywords
     "content"                        a list or a dict; value: its parts, for a dict its keys and its parts
     """
 

@@ -32,7 +32,7 @@ _UNSEEN = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__delatt
 _UNUSED = frozenset((
     "__init__", "__new__", "__repr__", "__str__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
     "__copy__", "__deepcopy__", "__init_subclass__", "__class_getitem__", "__sizeof__", "__dir__", "__post_init__",
-    "__replace__",
+    "__replace__", "__dict__", "__weakref__", "__annotate__", "__annotate_func__",
 ))  # fmt: skip
 #: of them, those that run where text is made of an instance
 _TEXT = frozenset(("__repr__", "__str__"))
@@ -76,7 +76,7 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         _sizes(value, findings)
         return True
     base = _kind_of_srcdiff(kind)
-    if base is None and not is_plain_class(kind):
+    if base is None and (is_srcdiff(kind) or not is_plain_class(kind)):
         return False
     _remember(value, findings)
     if value is not findings.bound:
@@ -316,7 +316,7 @@ def implicit(cls: Any, formats: bool) -> Iterator[str]:
             for name, value in vars(base).items():
                 if name[:2] != "__" or name in unused or is_generated(value):
                     continue
-                if isinstance(value, (FunctionType, property)):
+                if callable(value) or hasattr(type(value), "__get__"):
                     yield name
 
 

@@ -46,6 +46,10 @@ def outside_conditions(w: Writer, reads: Sequence[Read], copies: dict[int, Any])
             ]
         elif read.kind == "found":
             conditions += _same_as(w, f"{holder}.{read.name}", read.name, read.value, copies)
+        elif read.kind == "partial":
+            for name, part in zip(("func", "args", "keywords"), read.value, strict=True):
+                conditions.append(f"{holder}.{name} is {w.bind(part, name)}")
+            conditions += _contents(w, read.value[1], copies)
         elif read.kind == "content":
             conditions += _content(w, holder, read, copies)
         elif read.kind == "class size":

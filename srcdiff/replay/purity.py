@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import dis
+import functools
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -52,7 +53,7 @@ from srcdiff.replay.objects import (
     resolve_class,
 )
 from srcdiff.replay.readings import imported, matched, read_by_name
-from srcdiff.replay.values import MANAGING, defaults, is_constant, manager, record
+from srcdiff.replay.values import MANAGING, defaults, is_constant, manager, partial, record
 
 #: the largest array read from outside that is compared with what it was on every call
 MOST_BYTES = 32_768
@@ -188,8 +189,12 @@ def _value(value: Any, what: str, findings: Findings) -> None:
             raise RefusedError(f"{what} is an array of {value.dtype}")
         findings.arrays.append(value)
     elif getattr(kind, "replayed_function", None) is not None and kind.__module__.startswith("srcdiff."):
+        if findings.step and not kind.replayed_in_steps:
+            raise RefusedError(f"{what} is a {kind.__qualname__}, whose work inside of a step is not looked into")
         findings.objects.append(value)
         _value(value.replayed_function, what, findings)
+    elif kind is functools.partial:
+        partial(value, what, findings, _value)
     elif kind is type and issubclass(value, tuple) and hasattr(value, "_fields"):
         record(value, what, findings, _value)
     elif not (accept(value, what, findings, _value) and (findings.step or not findings.tensors)):

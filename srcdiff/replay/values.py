@@ -57,6 +57,16 @@ def record(cls: Any, what: str, findings: Findings, look: Look) -> None:
         look(default, f"a default of {cls.__name__}", findings)
 
 
+def partial(value: Any, what: str, findings: Findings, look: Look) -> None:
+    """Look at a `functools.partial`: the function, and what it is called with."""
+    findings.objects.append(value)
+    keywords = value.keywords
+    findings.reads.append(Read("partial", value, "partial", (value.func, value.args, keywords)))
+    findings.reads.append(Read("content", keywords, "keywords", (tuple(keywords), tuple(keywords.values()))))
+    for part in (value.func, *value.args, *keywords.values()):
+        look(part, what, findings)
+
+
 def manager(function: Any, what: str, findings: Findings, look: Look) -> None:
     """Look at a generator function that `contextlib.contextmanager` has decorated."""
     if vars(contextlib).get("_GeneratorContextManager") is not _MANAGER:

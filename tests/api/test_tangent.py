@@ -121,7 +121,7 @@ def test_loops_come_back_as_loops() -> None:
 
 
 def test_calls_that_are_proved_to_be_repeatable_are_replayed() -> None:
-    for f, entries in ((np.tanh, 0), (looped, 1), (lambda x: np.sort(x) * x, 1), (lambda x: (x * 2, x), 0)):
+    for f, entries in ((np.tanh, 1), (looped, 1), (lambda x: np.sort(x) * x, 1), (lambda x: (x * 2, x), 0)):
         pushed = sd.jvp(f)
         plain = sd.jvp(f, (X,), (T,))
         for _ in range(6):
