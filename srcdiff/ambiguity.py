@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dis
 import sys
-import warnings
 from typing import Any
 
+from srcdiff.tape.heard import warn
 from srcdiff.tape.value import TensorBase
 
 
@@ -22,7 +22,7 @@ def ambiguous(x: TensorBase, call: str, done: str, numpy_spelling: str, torch_sp
     """Warn the caller of the method that calls this, if x is an eager tensor."""
     if x._traced:
         return
-    warnings.warn(
+    warn(
         f"{call} {done}, as NumPy has it; PyTorch means something else. Write {numpy_spelling} to say that it "
         f"is meant, or {torch_spelling} for PyTorch's meaning.",
         AmbiguousName, stacklevel=3,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dis
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from srcdiff.core.primitive import REGISTRY
 from srcdiff.counterpart import counterpart
 from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.origin import where
+from srcdiff.tape.heard import warn
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.storage import export
@@ -83,7 +83,7 @@ class Conversions(TensorBase):
                     "a Tensor, or use np.stack; sd.detach(x) if no derivative is wanted",
                 )
             if not self._traced:
-                warnings.warn(_TO_SCALAR, UserWarning, stacklevel=2)
+                warn(_TO_SCALAR, UserWarning, stacklevel=2)
         return float(self._one("float()").item())
 
     def __int__(self) -> int:

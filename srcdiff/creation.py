@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from srcdiff.device import check_device, check_layout
 from srcdiff.dtypes import default_complex, default_dtype, numpy_dtype
 from srcdiff.errors import AutogradError, DTypeError, ShapeError
 from srcdiff.ops.structural import cast
+from srcdiff.tape.heard import warn
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -60,7 +60,7 @@ def tensor(
     check_device(device)
     check_layout("tensor", pin_memory=pin_memory)
     if isinstance(data, TensorBase):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
             UserWarning, stacklevel=2,
@@ -167,7 +167,7 @@ def _leaves_graph(x: TensorBase, what: str, instead: str) -> None:
     if x._traced:
         raise lost(what, instead)
     if "list" in what:
-        warnings.warn(
+        warn(
             f"Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: "
             f"{what} would lose "
             f"the gradient; {instead}. Consider using tensor.detach() first.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from srcdiff.errors import UnsupportedError
 from srcdiff.ops import shaping as shaping_ops
 from srcdiff.ops.structural import cast, real_part
 from srcdiff.size import ElementCount
+from srcdiff.tape.heard import warn
 from srcdiff.tape.value import TensorBase
 
 
@@ -113,7 +113,7 @@ class MemoryMethods(TensorBase):
         if own == dtype:
             return shaping_ops.copy(self) if copy else self
         if own.kind == "c" and dtype.kind != "c":
-            warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+            warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
             return cast(real_part(self), dtype=dtype)
         return cast(self, dtype=dtype)
 

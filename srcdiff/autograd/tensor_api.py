@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from srcdiff.autograd.hooks import retain_grad
 from srcdiff.errors import AutogradError, DTypeError
 from srcdiff.size import Size
 from srcdiff.tape.effects import effect
+from srcdiff.tape.heard import warn
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, GradNode, Handle
 from srcdiff.tape.value import TensorBase
@@ -99,7 +99,7 @@ class GradientMethods(TensorBase):
         if modes.recorder is not None:
             modes.recorder.looks_at_grad(self)
         if found is None and not self._requires and self._edge is not None and not self.retains_grad:
-            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return found
 
     @grad.setter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from srcdiff.ops import reductions as r
 from srcdiff.ops.selection import argsort, maximum, permute_along
 from srcdiff.ops.structural import cast, reshape, transpose
 from srcdiff.ops.transcendental import sqrt
+from srcdiff.tape.heard import warn
 
 average_of = mean
 
@@ -290,7 +290,7 @@ def cov(
     centre = average_of(x, axis=1, keepdims=True) if w is None else sum_(x * w, axis=1, keepdims=True) / total
     x = x - centre
     if values_of(freedom) <= 0:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         freedom = np.float64(0.0)
     out = x @ transpose(e.conj(x if w is None else x * w), axes=(1, 0)) / freedom
     return reshape(out, shape=()) if out.shape == (1, 1) else out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -305,12 +306,43 @@ def modes_that_need_every_operation(wrap: Wrap) -> Iterator[list[Any]]:
         yield [*seen(result, model), len(packed)]
 
 
+def warnings_at_every_call(wrap: Wrap) -> Iterator[list[Any]]:
+    model = nn.Linear(3, 2)
+
+    def broadcasting(x: Any, y: Any) -> Any:
+        loss = F.mse_loss(model(x), y.float()[:, None])
+        loss.backward()
+        return loss
+
+    def guessing(x: Any, y: Any) -> Any:
+        loss = F.softmax(model(x))[:, 0].sum()
+        loss.backward()
+        return loss
+
+    def looking(x: Any, y: Any) -> Any:
+        out = model(x)
+        out.sum().backward()
+        return out.grad
+
+    steps = [wrap(broadcasting), wrap(guessing), wrap(looking)]
+    for k, x, y in batches(8):
+        for step in steps:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always" if k < 6 else "error")
+                try:
+                    result = step(x, y)
+                except UserWarning as error:
+                    result = str(error)
+            yield [*seen(result, model), *(str(each.message) for each in caught)]
+
+
 STORIES: list[Story] = [
     indices_that_are_no_rows, a_method_of_the_optimizer_itself, a_method_of_a_class_between,
     gradients_that_are_returned, lists_that_are_returned, results_that_share_memory,
     one_gradient_of_two, one_array_of_two, a_gradient_that_is_the_parameter,
     gradients_that_were_there, gradients_of_others_that_are_cleared, the_same_gradient_twice, results_that_are_views,
     results_that_were_written, hooks_of_an_optimizer, modes_that_need_every_operation,
+    warnings_at_every_call,
 ]  # fmt: skip
 
 
@@ -322,3 +354,10 @@ def test_what_no_operation_shows_is_seen(story: Story) -> None:
         told.append(list(story(wrap)))
     for eager, compiled in zip(*told, strict=True):
         alike(eager, compiled)
+
+
+def test_a_gradient_function_that_warns_does_so_every_time() -> None:
+    gradient = sd.grad(lambda x: F.softmax(x)[0, 0])
+    for _ in range(6):
+        with pytest.warns(UserWarning, match="Implicit dimension choice"):
+            gradient(np.ones((2, 2)))

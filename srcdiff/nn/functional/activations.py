@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from srcdiff.ops.elementwise import absolute
 from srcdiff.ops.indexing import take_window
 from srcdiff.ops.structural import reshape
 from srcdiff.random import _rand, _uniform
+from srcdiff.tape.heard import warn
 
 _relu, _gelu, _silu, _mish = map(of_one, (neural.relu, neural.gelu, neural.silu, neural.mish))
 _log_sigmoid, _sigmoid, _tanh = map(of_one, (neural.log_sigmoid, elementary.sigmoid, elementary.tanh))
@@ -215,7 +215,7 @@ def _winners(value: Any, axis: int) -> Any:
 
 def _axis(x: Any, dim: int | None, name: str) -> int:
     if dim is None:
-        warnings.warn(
+        warn(
             f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
             "argument.",
             UserWarning, stacklevel=3,

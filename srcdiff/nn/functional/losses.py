@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from srcdiff.ops.selection import maximum
 from srcdiff.ops.structural import reshape
 from srcdiff.ops.transcendental import exp, log, logaddexp
 from srcdiff.size import Size
+from srcdiff.tape.heard import warn
 
 
 def _shape(x: Any) -> Any:
@@ -26,7 +26,7 @@ def _shape(x: Any) -> Any:
 
 def _warn_of_broadcasting(input: Any, target: Any) -> None:
     if getattr(input, "_value", input).shape != getattr(target, "_value", target).shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({_shape(target)!r}) that is different to the input size ({_shape(input)!r}). "
             "This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
@@ -138,7 +138,7 @@ def kl_div(
     size."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
             "divides only "
             "by the batch size, and aligns with the KL div math definition.",
