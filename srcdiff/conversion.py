@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from srcdiff.core.primitive import REGISTRY
 from srcdiff.counterpart import counterpart
 from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.origin import where
-from srcdiff.tape.heard import warn
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.storage import export
@@ -34,6 +34,14 @@ _TO_SCALAR = (
 def lost(what: str, instead: str) -> GradientLostError:
     """The refusal of a conversion that would lose a gradient, with the user's line."""
     return GradientLostError(f"{what} would lose the gradient, at {where(*user_place(3))}: {instead}")
+
+
+def refuse_unheard(x: Any, frame: Any) -> None:
+    """Refuse the value of a function to SciPy's bracketing solvers, which look at it with np.isnan in `frame` before
+    code in C converts it. That takes no notice of an error: it would go on, and Python would find the error anywhere.
+    """
+    if x._edge is not None and modes.grad and frame.f_globals.get("__name__") == "scipy.optimize._zeros_py":
+        raise lost("a function of SciPy's that calls float()", counterpart())
 
 
 class Conversions(TensorBase):
@@ -83,7 +91,7 @@ class Conversions(TensorBase):
                     "a Tensor, or use np.stack; sd.detach(x) if no derivative is wanted",
                 )
             if not self._traced:
-                warn(_TO_SCALAR, UserWarning, stacklevel=2)
+                warnings.warn(_TO_SCALAR, UserWarning, stacklevel=2)
         return float(self._one("float()").item())
 
     def __int__(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from srcdiff import sparse
 from srcdiff.array_methods import ArrayMethods
 from srcdiff.autograd.tensor_api import GradientMethods
-from srcdiff.conversion import Conversions
+from srcdiff.conversion import Conversions, refuse_unheard
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.dispatch import call_function, call_ufunc
 from srcdiff.dtypes import default_dtype
@@ -39,6 +39,7 @@ from srcdiff.tape.value import TensorBase
 from srcdiff.torch_methods import TorchMethods
 
 _getframe = sys._getframe
+_ISNAN = REGISTRY["isnan"]
 _OPERANDS = (TensorBase, np.ndarray, np.generic)
 
 
@@ -103,6 +104,8 @@ class Tensor(Conversions, Interchange, InPlace, GradientMethods, TorchMethods, A
         if prim is not None and method == "__call__" and not kwargs:
             try:
                 if len(inputs) == 1:
+                    if prim is _ISNAN:
+                        refuse_unheard(inputs[0], _getframe(1))
                     return record1(prim, inputs[0], ufunc(inputs[0]._value), _getframe(1))
                 x, y = inputs
                 value = ufunc(

@@ -13,6 +13,7 @@ from srcdiff.errors import GradientLostError
 
 stats = pytest.importorskip("scipy.stats")
 import scipy.linalg  # noqa: E402
+import scipy.optimize  # noqa: E402
 import scipy.special  # noqa: E402
 from scipy.integrate import quad  # noqa: E402
 
@@ -56,3 +57,30 @@ def test_numbers_that_scipy_asks_for_are_refused_for_eager_tensors_too() -> None
             f()
     with pytest.warns(UserWarning, match="scalar"):
         assert float(x) == 0.5
+
+
+@pytest.mark.parametrize("name", ["bisect", "ridder", "brentq", "brenth"])
+def test_solvers_that_overlook_errors_are_stopped(name: str) -> None:
+    """Their C code had gone on with an error set, which came up anywhere: in the middle of a later operation, say."""
+    solver = getattr(scipy.optimize, name)
+
+    def root(a: Any) -> Any:
+        return solver(lambda x, b: x * x - b, 0.0, 5.0, args=(a,))
+
+    def method(a: Any) -> Any:
+        return scipy.optimize.root_scalar(lambda x: x * x - a, bracket=(0.0, 5.0), method=name).root
+
+    for f, called in ((root, name), (method, "root_scalar")):
+        eager = lambda a, f=f: f(sd.tensor(a, requires_grad=True))
+        for gradient in (sd.grad(f), eval("lambda a: sd.grad(f)(a)", {"f": f, "sd": sd}), eager):
+            for _ in range(3):
+                with pytest.raises(GradientLostError, match=rf"call srcdiff.scipy.optimize.{called}"):
+                    gradient(2.0)
+                assert sd.grad(lambda x: x * x)(3.0) == 6.0
+
+
+def test_solvers_work_where_nothing_is_differentiated() -> None:
+    def f(a: Any) -> Any:
+        return a * scipy.optimize.brentq(lambda x: x * x - 2.0, 0.0, 5.0, full_output=True)[0]
+
+    assert sd.grad(f)(3.0) == pytest.approx(2.0**0.5)
