@@ -17,7 +17,7 @@ def _complex_if(outside: Callable[[Any], Any], x: Any) -> Any:
     x = arrayed(x)
     if x.dtype.kind == "c" or not np.any(outside(plain(x))):
         return x
-    return cast(x, dtype=np.result_type(x.dtype, np.complex64))
+    return cast(x, dtype=np.complex128 if x.dtype == np.float16 else np.result_type(x.dtype, np.complex64))
 
 
 def _negative(x: Any) -> Any:

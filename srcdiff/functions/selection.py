@@ -128,6 +128,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     x = as_array(x)
     if all(v is None or isinstance(v, (int, float)) for v in (nan, posinf, neginf)):
         return s.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    if x.dtype.kind == "c":
+        real, imaginary = (nan_to_num(part, copy, nan, posinf, neginf) for part in (e.real(x), e.imag(x)))
+        return real + 1j * imaginary
     limits = np.finfo(x.dtype)
     out = e.where(e.isnan(x), operand(nan), x)
     out = e.where(e.equal(x, np.inf), limits.max if posinf is None else operand(posinf), out)

@@ -10,6 +10,7 @@ from srcdiff.functions.dispatch import implements, like, plain
 from srcdiff.functions.indexing import places, take, true_positions
 from srcdiff.functions.joining import concatenate, stack
 from srcdiff.functions.shaping import arrayed, ravel
+from srcdiff.ops.structural import reshape
 from srcdiff.tape.modes import modes
 from srcdiff.tape.value import TensorBase
 
@@ -41,7 +42,12 @@ def flatnonzero(a: Any) -> Any:
 
 @implements(np.ix_)
 def ix_(*args: Any) -> Any:
-    return _each(np.ix_(*plain(args)), *args)
+    """np.ix_; arrays of floats, which index nothing, are the values themselves."""
+    made = _each(np.ix_(*plain(args)), *args)
+    return tuple(
+        reshape(x, shape=np.shape(plain(out))) if isinstance(x, TensorBase) and x.dtype.kind in "fc" else out
+        for x, out in zip(args, made, strict=True)
+    )
 
 
 @implements(np.ravel_multi_index)

@@ -78,6 +78,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         out = average_of(x, axis=axis, keepdims=keepdims)
         return (out, np.full(out.shape, size(x) / max(size(out), 1), out.dtype)[()]) if returned else out
     w = as_array(weights)
+    w = as_array(w, np.result_type(x.dtype, w.dtype, *([] if x.dtype.kind in "fc" else [np.float64])))
     if w.shape != x.shape:
         w = _spread_weights(w, x, axis)
     scale = sum_(w, axis=axis, keepdims=keepdims)

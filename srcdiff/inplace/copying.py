@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import AutogradError
+from srcdiff.core.primitive import REGISTRY
+from srcdiff.errors import AutogradError, GradientLostError
 from srcdiff.inplace.memory import address, owner, part
+from srcdiff.origin import where
+from srcdiff.tape.modes import modes
+from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
 
 _NON_LEAF = (
@@ -21,13 +25,23 @@ _STATE = frozenset({"_value", "_type", "_storage", "_cell", "_view", "_traced", 
 
 
 class Copying(TensorBase):
-    """`copy.deepcopy` and pickling."""
+    """`copy.copy`, `copy.deepcopy` and pickling. Copies of values under differentiation are differentiated."""
+
+    def __copy__(self) -> Any:
+        """Another Tensor on the same memory; of a value under differentiation a copy, which is what arrays give."""
+        if self._traced:
+            return REGISTRY["copy"](self)
+        make, *rest = self.__reduce_ex__(4)
+        return make(*rest[0])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A leaf on memory of its own. Tensors that share memory share it in the copy, if they are copied together."""
         found = memo.get(id(self))
         if found is not None:
             return found
+        if self._traced:
+            memo[id(self)] = made = REGISTRY["copy"](self)
+            return made
         if self._edge is not None and not self._requires:
             raise AutogradError(_NON_LEAF)
         out = rebuild(type(self), copied_array(self._value, memo), self._requires, {})
@@ -41,6 +55,13 @@ class Copying(TensorBase):
         return {name: value for name, value in self.__dict__.items() if name not in _STATE}
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if modes.recorder is not None:
+            modes.recorder.fail("pickling makes plain data of a value that changes from call to call")
+        if self._traced and self._edge is not None and modes.grad:
+            raise GradientLostError(
+                f"pickling a value under differentiation would lose the gradient, at {where(*user_place(3))}: pickle "
+                "sd.detach(x) if no derivative is wanted"
+            )
         return (rebuild, (type(self), self._value, self._edge is not None, self._attributes()))
 
 

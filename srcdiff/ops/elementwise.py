@@ -22,7 +22,7 @@ div = elementwise(
     "div",
     "x y",
     "x / y",
-    along=[lambda t, out, x, y: t / conj(y), lambda t, out, x, y: -t * conj((x / y) / y)],
+    along=[lambda t, out, x, y: t / conj(y), lambda t, out, x, y: -(t / conj(y)) * conj(x / y)],
     singular=True,
 )
 conjugate: Primitive = elementwise(

@@ -1,7 +1,7 @@
 """A builder for backward programs that takes a forward value instead of computing it again.
 
-Guarantee: only values that exist anyway are taken, so nothing more is saved; `(x / y) / y` in the derivative of a
-quotient becomes `out / y` where the quotient was saved by some other operation.
+Guarantee: only values that exist anyway are taken, so nothing more is saved; `x / y` in the derivative of a
+quotient becomes the quotient itself where that was saved by some other operation.
 """
 
 from __future__ import annotations

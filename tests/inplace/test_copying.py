@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import srcdiff as sd
+from srcdiff.errors import GradientLostError
 
 
 def test_a_deep_copy_is_a_leaf_on_its_own_memory_with_its_own_grad() -> None:
@@ -55,3 +57,30 @@ def test_a_shallow_copy_shares_memory() -> None:
     x = sd.tensor(np.array([1.0, 2.0]))
     y = copy.copy(x)
     assert y is not x and np.shares_memory(x.numpy(), y.numpy())
+
+
+def copied_twice(x: Any) -> Any:
+    """Copies of a value, of what is made of it, and of a container."""
+    a, b = copy.copy(x), copy.deepcopy(x * 2)
+    c = copy.deepcopy({"a": x, "same": x, "buffer": np.zeros(3)})
+    c["buffer"][0] = x[0]
+    a[1] = 0.0
+    return np.sum(a**2 + b * c["same"]) + c["buffer"][0] ** 3 + np.sum(x)
+
+
+def test_copies_of_values_under_differentiation_are_differentiated() -> None:
+    x = np.array([0.5, 1.5, -2.0])
+    want = 2 * x * [1, 0, 1] + 4 * x + [3 * x[0] ** 2, 0, 0] + 1
+    gradient = sd.grad(copied_twice)
+    for _ in range(4):
+        np.testing.assert_allclose(gradient(x), want)
+    np.testing.assert_allclose(sd.jvp(copied_twice, (x,), (np.ones(3),))[1], want.sum())
+
+
+def test_pickling_a_value_under_differentiation_is_refused() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(pickle.loads(pickle.dumps(x)))
+
+    with pytest.raises(GradientLostError, match=r"pickling .* at test_copying.py:\d+: .*detach"):
+        sd.grad(f)(np.ones(2))
+    assert sd.grad(lambda x: np.sum(x * len(pickle.dumps(sd.detach(x)))))(np.ones(2))[0] > 10

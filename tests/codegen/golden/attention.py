@@ -13,7 +13,8 @@ def attention_backward(g_out, x, wo, q, v, k_T, e, sum_e, a, product, diff):
     g_a = g_product @ v.swapaxes(-1, -2)                            # f32[4,16,16]
     g_v = a.swapaxes(-1, -2) @ g_product                            # f32[4,16,8]
     # a = e / np.sum(e, axis=-1, keepdims=True)                     model.py:7
-    g_e = g_a / sum_e - np.sum(g_a * (a / sum_e), axis=2, keepdims=True)  # f32[4,16,16]
+    ratio = g_a / sum_e                                             # f32[4,16,16]
+    g_e = ratio - np.sum(ratio * a, axis=2, keepdims=True)          # f32[4,16,16]
     # e = np.exp(scores - np.max(scores, axis=-1, keepdims=True))   model.py:6
     g_scores = g_e * e                                              # f32[4,16,16]
     # scores = q @ np.swapaxes(k, -1, -2) * 0.125                   model.py:5
