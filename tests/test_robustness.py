@@ -388,3 +388,32 @@ def test_a_traceback_shows_generated_lines(monkeypatch: pytest.MonkeyPatch) -> N
         text = "".join(traceback.format_exception(error.value))
         assert "<srcdiff" in text and "np.sinh(x)" in text
         np.testing.assert_allclose(f(X), np.sinh(X))
+
+
+# ------------------------------------------------------------------------------------- arrays that calculate otherwise
+
+STRANGE: dict[str, Any] = {
+    "a MaskedArray": np.ma.array([1.0, 2.0], mask=[False, True]), "a matrix": np.ones((2, 2)).view(np.matrix),
+    "an array of object": np.array([1, 2], object), "an array of <U1": np.array(["a", "b"]),
+}  # fmt: skip
+
+
+def product(x: Any, y: Any) -> Any:
+    """An operator."""
+    return np.sum(x * y)
+
+
+def choice(x: Any, y: Any) -> Any:
+    """A function of NumPy's."""
+    return np.sum(np.where(x > 0, x, y))
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_arrays_that_calculate_in_their_own_way_are_refused(kind: str) -> None:
+    with pytest.raises(sd.errors.DTypeError, match="cannot differentiate with respect to argument 'x'"):
+        sd.grad(lambda x: np.sum(x))(STRANGE[kind])
+    for f in (choice, product):
+        gradient = sd.grad(f)
+        gradient(X[:2], np.ones(2))  # the place is known
+        with pytest.raises(sd.errors.DTypeError, match=rf"(Tensor and {kind} cannot|mul\().* at test_robust"):
+            gradient(X[:2], STRANGE[kind])

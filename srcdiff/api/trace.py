@@ -160,7 +160,7 @@ def enter(leaf: Any, shared: dict[int, Any], label: tuple[Any, ...]) -> Any:
     kind = type(leaf)
     if kind is float:
         value: Any = np.float64(leaf)
-    elif kind is np.ndarray or isinstance(leaf, (np.ndarray, np.generic)):
+    elif kind is np.ndarray or (isinstance(leaf, (np.ndarray, np.generic)) and not issubclass(kind, record.UNLIKE)):
         value = leaf
     elif kind is complex:
         value = np.complex128(leaf)

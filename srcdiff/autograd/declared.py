@@ -228,8 +228,7 @@ def _pulled(ctx: Any, k: int, ct: Any, ans: Any, args: list[Any]) -> Any:
         return None
     declared = ctx.declared
     if k in declared.vjps:
-        rule = declared.vjps[k]
-        made = None if rule is None else rule(ans, *args, **ctx.kwargs)(ct)
+        made = _by_rule(ctx, k, ct, ans, args)
     elif declared.jvps[k] is None:
         made = None
     elif isinstance(declared.jvps[k], _Same):
@@ -243,3 +242,17 @@ def _pulled(ctx: Any, k: int, ct: Any, ans: Any, args: list[Any]) -> Any:
     if made is None:
         made = np.zeros(np.shape(values(args[k])), np.asarray(values(args[k])).dtype)
     return made if isinstance(made, TensorBase) else np.asarray(made)
+
+
+def _by_rule(ctx: Any, k: int, ct: Any, ans: Any, args: list[Any]) -> Any:
+    declared = ctx.declared
+    rule = declared.vjps[k]
+    if rule is None:
+        return None
+    pull = rule(ans, *args, **ctx.kwargs)
+    if not callable(pull):
+        raise DTypeError(
+            f"the rule of {declared.name} for argument {k} has to return a function of the cotangent, not a "
+            f"{type(pull).__name__}"
+        )
+    return pull(ct)

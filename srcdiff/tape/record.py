@@ -281,8 +281,15 @@ def watched(
 
 
 def operand_key(x: Any) -> Any:
-    """What a site key holds of an operand that is no Tensor."""
-    if type(x) is np.ndarray or type(x) not in SCALARS:
+    """What a site key holds of an operand that is no Tensor. DTypeError for arrays that calculate in their own way."""
+    kind = type(x)
+    if kind is np.ndarray or kind not in SCALARS:
+        if x.dtype.kind not in "fibuc" or (kind is not np.ndarray and issubclass(kind, UNLIKE)):
+            what = f"a {kind.__name__}" if x.dtype.kind in "fibuc" else f"an array of {x.dtype}"
+            raise DTypeError(
+                f"a Tensor and {what} cannot be operands together, at {where(*user_place(2))}: make a plain array of "
+                "numbers of it (np.asarray, np.ma.filled, astype)"
+            )
         return (x.shape, x.dtype)
     # 0.0 == -0.0 and nan != nan, hence the text
     return (type(x), x if x and x == x else repr(x))
@@ -315,6 +322,8 @@ def _missed(table: Table, key: Any, prim: Primitive, operands: tuple[Any, ...], 
 #: primitives whose literals are always part of the site
 _STATIC_LITERALS = frozenset({"pow"})
 _NUMBERS = frozenset({float, int})
+#: arrays for which operators mean something else
+UNLIKE = (np.ma.MaskedArray, np.matrix)
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import srcdiff as sd
+from srcdiff.errors import DTypeError
 
 X, T = np.array([0.3, 1.2, -0.7]), np.array([1.0, -0.5, 2.0])
 
@@ -216,3 +217,13 @@ def test_numpys_functions_without_a_derivative_can_be_given_one() -> None:
     sd.defvjp(np.unpackbits, None)
     bits = np.array([3, 1], np.uint8)
     assert sd.grad(lambda x: np.sum(np.unpackbits(bits) * x[0]))(X).tolist() == [3.0, 0.0, 0.0]
+
+
+def test_rules_that_give_no_function_are_refused_by_name() -> None:
+    def square(x: Any) -> Any:
+        return x**2
+
+    made = sd.primitive(square)
+    sd.defvjp(made, lambda ans, x: 2 * x)
+    with pytest.raises(DTypeError, match="square for argument 0 has to return a function .* not a ndarray"):
+        sd.grad(lambda x: np.sum(made(x)))(np.ones(2))

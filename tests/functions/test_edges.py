@@ -537,3 +537,16 @@ def same(ours: Any, theirs: Any) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
     else:
         assert ours == theirs
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_second_derivatives_of_quotients_of_large_numbers(dtype: str) -> None:
+    """Those of softplus are 0 far out, as long as its value is finite; the squares of the exponentials are not."""
+    z = np.array([30.0, 60.0, 80.0] if dtype == "f4" else [40.0, 400.0, 700.0], dtype)
+    slope = sd.grad(lambda z: np.sum(np.log1p(np.exp(z))))
+    np.testing.assert_allclose(slope(z), 1.0)
+    with np.errstate(all="ignore"):
+        second = sd.grad(lambda z: np.sum(slope(z)))
+        for _ in range(3):
+            np.testing.assert_allclose(second(z), 0.0, atol=1e-6)
+        np.testing.assert_allclose(sd.grad(lambda z: np.sum(second(z)))(z), 0.0, atol=1e-6)
