@@ -225,5 +225,5 @@ def test_rules_that_give_no_function_are_refused_by_name() -> None:
 
     made = sd.primitive(square)
     sd.defvjp(made, lambda ans, x: 2 * x)
-    with pytest.raises(DTypeError, match="square for argument 0 has to return a function .* not a ndarray"):
+    with pytest.raises(DTypeError, match=r"square for argument 0 has to return a function .* not a ndarray"):
         sd.grad(lambda x: np.sum(made(x)))(np.ones(2))
