@@ -41,6 +41,8 @@ from srcdiff.tape.overwrite import overwrite
 from srcdiff.tape.site import Site
 from srcdiff.tape.storage import storage_of
 from srcdiff.tape.value import TensorBase
+from srcdiff.transform.ahead import ahead
+from srcdiff.transform.bands import in_bands
 from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import reroll, written_out
 
@@ -131,7 +133,7 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     options = config.options
     program = Program(name, tuple(inputs), tuple(outputs))
     if not options.exact:
-        program = in_pieces(reroll(optimised(program)))
+        program = in_pieces(in_bands(ahead(reroll(optimised(program)))))
     given = tuple((node.name or "x", node.aval) for node in inputs)
     source = emit_loops(
         program, Header(name, "", (), given, (), written_out(program), what="A step"), quick=True, exact=options.exact

@@ -36,7 +36,7 @@ FEWEST = 4
 def in_bands(program: Program) -> Program:
     """The program with such loops in bands."""
     for node in program.nodes():
-        if node.prim is loop:
+        if node.prim is loop and node.kwargs["spec"].kept:
             found = _Cut(program, node)
             if found.possible():
                 return in_bands(found.program())
@@ -62,7 +62,8 @@ class _Cut:
         self.users: Mapping[Node, Sequence[Node]] = users_of(program, self.nodes)
         #: the results that something reads, by number
         self.results = {x.kwargs["k"]: x for x in self.users[node]}
-        self.kept = [x for k, x in self.results.items() if k >= len(self.spec.carried)]
+        first = len(self.spec.carried)
+        self.kept = [x for k, x in self.results.items() if first <= k < first + len(self.spec.kept)]
         #: values that have rows of every iteration and are made of what the loop leaves; those among them turned round
         self.made: set[Node] = set(self.kept)
         self.turned: set[Node] = set()
@@ -85,7 +86,6 @@ class _Cut:
         spec = self.spec
         if (
             not self.kept
-            or spec.last
             or len(self.results) < len(self.users[self.node])
             or not all(each.stacked and each.initial is None for each in spec.kept)
         ):

@@ -163,19 +163,23 @@ class Bands(Part):
             self._input(k, spec.body.inputs[k].aval, spec.body.inputs[k].name, Carried(self._operand(x), number))
             for number, (x, (k, _)) in enumerate(zip(given, spec.carried, strict=True))
         ]
-        outputs = self.loop(states)[: len(states)]
-        for k, x in cut.results.items():
-            if k < len(states):
-                cut.results_now[x] = k
+        results = self.loop(states)
+        outputs = results[: len(states)]
         for node in cut.sums:
             term = self.sum(node)
             read = Carried(self._operand(self._begun(node)), len(outputs))
-            so_far = self._input(node, node.aval, node.name, read)
+            so_far = self._input(node, node.aval, node.name or "total", read)
             cut.results_now[node] = len(outputs)
             self.builder.source = node.source
             outputs.append(add(so_far, term))
+        last = [k for k in cut.results if k >= len(states) + len(spec.kept)]
+        cut.results_now.update({x: k for k, x in cut.results.items() if k < len(states)})
+        cut.results_now.update({cut.results[k]: len(outputs) + j for j, k in enumerate(last)})
+        count = len(outputs)
+        outputs += [results[k] for k in last]
+        reads = tuple(read for _, read in self.inputs.values())
         body = Program(BAND, tuple(x for x, _ in self.inputs.values()), tuple(outputs))
-        whole = Loop(body, self.trips, tuple(read for _, read in self.inputs.values()), (), (), spec.downwards)
+        whole = Loop(body, self.trips, reads, (), tuple(range(count, len(outputs))), spec.downwards)
         cut.builder.source = cut.node.source
         return cut.builder.opaque(loop, tuple(self.operands), {"spec": whole}, whole.avals)
 

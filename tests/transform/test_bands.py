@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import srcdiff as sd
 from srcdiff import runtime
 from srcdiff.codegen.loader import load
 from srcdiff.codegen.loops import emit_loops
@@ -190,3 +191,35 @@ def test_a_step_holds_one_stack_and_a_band() -> None:
     states, band, weights = 51 * 16 * 64 * 4, 10 * 16 * 64 * 4, (32 + 64) * 64 * 4
     assert peak < 1.05 * (states + band + 2 * weights + 64 * 64 * 4)
     assert text.count("np.empty") + text.count("rt.Arena") <= 2
+
+
+@pytest.mark.parametrize("steps", [24, 33])
+def test_compiled_steps_have_bands(steps: int) -> None:
+    """Gradients are those of the step as it is written; the state after the last band goes on."""
+    rng = np.random.default_rng(steps)
+    shapes = ((8, 64), (64, 64), (64,), (64, 1))
+    values = [(0.2 * rng.standard_normal(shape)).astype(np.float32) for shape in shapes]
+    xs = rng.standard_normal((steps, 16, 8)).astype(np.float32)
+
+    def made(weights: list[Any]) -> Any:
+        def step(xs: Any) -> Any:
+            w, u, b, v = weights
+            for weight in weights:
+                weight.grad = None
+            h = np.zeros((16, 64), np.float32)
+            for t in range(len(xs)):
+                h = np.tanh(xs[t] @ w + h @ u + b)
+            loss = np.mean((h @ v) ** 2)
+            loss.backward()
+            return loss
+
+        return step
+
+    compiled, plain = ([sd.tensor(value, requires_grad=True) for value in values] for _ in range(2))
+    step, other = sd.compile(made(compiled)), made(plain)
+    for _ in range(5):
+        np.testing.assert_allclose(step(xs)._value, other(xs)._value, rtol=1e-5)
+        for one, two in zip(compiled, plain, strict=True):
+            np.testing.assert_allclose(one.grad._value, two.grad._value, rtol=1e-3, atol=1e-6)
+    assert step.cache_info().replayed == 2
+    assert "# bands of" in step.source(xs)
