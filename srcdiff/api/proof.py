@@ -23,8 +23,6 @@ def prove(function: Any, args: Sequence[Any], kwargs: dict[str, Any], chosen: Se
     """
     static = _statics(args) + _statics(kwargs.values())
     findings = examine(*_with_self(function), static)
-    if findings.stores and any(_has_mutable(value) for value in (*args, *kwargs.values())):
-        raise RefusedError("it stores into containers, and was given some")
     if findings.stored and any(map(dataclasses.is_dataclass, static)):
         raise RefusedError("its methods store into `self`, and it was given a dataclass")
     others = [value for key, value in (*enumerate(args), *kwargs.items()) if key not in chosen]

@@ -15,7 +15,7 @@ from srcdiff.config import Options, config
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.random import default_generator, kept
 from srcdiff.replay.entry import Enter
-from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.findings import EffectError, Findings, RefusedError
 from srcdiff.replay.number import UnfitError
 from srcdiff.runtime_arrays import StrayError
 from srcdiff.tape.modes import modes
@@ -168,7 +168,7 @@ class Replayed(Transformed):
             player.failed(signature, "an operation warned or would have warned, which the user should hear of", False)
             return
         except (RefusedError, CompileError) as reason:
-            player.failed(signature, str(reason), False)
+            player.failed(signature, str(reason), isinstance(reason, EffectError))
             return
         except Exception as error:  # the call itself went well
             player.failed(signature, f"recording it raised {type(error).__name__}: {error}", False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
@@ -19,7 +19,7 @@ from srcdiff.replay.active import active
 from srcdiff.replay.alike import unchanged
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
-from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.findings import EffectError, Findings, RefusedError
 from srcdiff.replay.number import Number, UnfitError, as_float, sum_
 from srcdiff.replay.places import Place, of_argument, outside, standing_in
 from srcdiff.replay.recorder import AbandonedError, Recorder
@@ -80,6 +80,7 @@ def watch(
     edges: list[Edge] = [tensor._edge for argument in ordered for tensor in argument.tensors]
     copies = {id(array): array.copy() for array in findings.arrays}
     parts = [part.copy() for part, _ in findings.containers]
+    given = [(part, part.copy()) for value in (*new_args, *new_kwargs.values()) for part in _containers_in(value)]
     before = modes.grad
     around = caught.Watch(findings.catches, findings.filters)
     try:
@@ -95,8 +96,10 @@ def watch(
         _unwatch(before)
         raise
     finally:
-        _refill([part for part, _ in findings.containers], parts)
+        _refill(findings.containers, parts)
         _restore(findings.arrays, copies)
+    if not all(_same_parts(*pair) for pair in given):
+        raise EffectError("it changes a list or a dict that it was given")
     if recorder.failed is not None or around.reason is not None:
         raise _refusal(recorder, numbers, str(around.reason))
     return Watched(Trace(result, ordered, edges, start), recorder, findings, data, numbers, copies)
@@ -141,17 +144,35 @@ def _restore(arrays: Sequence[Any], copies: dict[int, Any]) -> None:
             raise RefusedError("it writes into an array from outside")
 
 
-def _refill(containers: Sequence[Any], parts: Sequence[Any]) -> None:
-    """The same for lists and dicts, which `+=` changes."""
-    changed = False
-    for container, before in zip(containers, parts, strict=True):
-        pair = [[*part, *part.values()] if type(part) is dict else part for part in (container, before)]
-        if len(pair[0]) != len(pair[1]) or not all(map(is_, *pair)):
-            changed = True
+def _refill(containers: Sequence[tuple[Any, str]], parts: Sequence[Any]) -> None:
+    """The same for lists and dicts."""
+    changed = []
+    for (container, what), before in zip(containers, parts, strict=True):
+        if not _same_parts(container, before):
+            changed.append(what)
             container.clear()
             (container.update if type(container) is dict else container.extend)(before)
     if changed:
-        raise RefusedError("it changes a list or a dict from outside")
+        raise EffectError(f"{changed[0]} is changed, which is seen outside")
+
+
+def _same_parts(container: Any, before: Any) -> bool:
+    """Whether a list or a dict has the same objects as its copy, in the same order."""
+    pair = [[*part, *part.values()] if type(part) is dict else part for part in (container, before)]
+    return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))
+
+
+def _containers_in(value: Any) -> Iterator[Any]:
+    """The lists and dicts in an argument."""
+    kind = type(value)
+    if kind is list or kind is dict:
+        yield value
+    if kind is list or kind is tuple or kind is dict:
+        for part in value.values() if kind is dict else value:
+            yield from _containers_in(part)
+    elif (fields := fields_of(value)) is not None:
+        for field in fields:
+            yield from _containers_in(getattr(value, field))
 
 
 def _differentiated(recorder: Recorder, value: Any, key: Any, names: Any, data: set[tuple[Any, ...]]) -> Argument:

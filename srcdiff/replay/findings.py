@@ -11,6 +11,10 @@ class RefusedError(Exception):
     """The function cannot be proved to be replayable."""
 
 
+class EffectError(RefusedError):
+    """A recorded call has done something that is seen outside, and that has been undone."""
+
+
 class _Missing:
     """What a global that is not there reads as."""
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import CellType
 from typing import Any, NamedTuple
 
-from srcdiff.replay.findings import Read
+from srcdiff.replay.findings import EffectError, Read
 from srcdiff.replay.library import is_library
 from srcdiff.replay.records import fields_of
 
@@ -80,16 +80,25 @@ def outside(reads: Sequence[Read]) -> Iterator[tuple[Place, Any, Any]]:
 
 @contextmanager
 def standing_in(stand_ins: Sequence[tuple[Any, Any, Any]]) -> Iterator[None]:
-    """Put values where numbers are, for a while: (holder, key, value)."""
+    """Put values where numbers are, for a while: (holder, key, value). Raises EffectError if one of them has been
+    replaced in that time.
+    """
     before = []
+    replaced = False
     try:
         for holder, key, value in stand_ins:
-            before.append((holder, key, _get(holder, key)))
+            before.append((holder, key, value, _get(holder, key)))
             _put(holder, key, value)
         yield
     finally:
-        for holder, key, number in reversed(before):
-            _put(holder, key, number)
+        for holder, key, value, number in reversed(before):
+            try:
+                replaced = replaced or _get(holder, key) is not value
+                _put(holder, key, number)
+            except LookupError:  # a list has become shorter, and will be put right as a whole
+                replaced = True
+        if replaced:
+            raise EffectError("it changes a number from outside")
 
 
 def _get(holder: Any, key: Any) -> Any:

@@ -143,7 +143,7 @@ def of_a_clever_enumeration(x: Any) -> Any:
         (finds, "sd.scipy.optimize.fsolve is not known to be free of effects"),
         (draws, ".rvs"),
         (draws_plainly, "np.random.default_rng is not known to be free of effects"),
-        (logs, "LOG is a builtins.list"),
+        (logs, "LOG is changed, which is seen outside"),
         (writes_a_file, "np.save is not known to be free of effects"),
         (of_a_clever_enumeration, "Clever is a enum.EnumType"),
     ],
