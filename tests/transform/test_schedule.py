@@ -117,3 +117,34 @@ def test_nothing_is_deleted_before_the_end_only(s: Steps) -> None:
     a = s.new(P["sin"](x))
     b = s.new(a @ a, writable=False)
     assert deleted(s.plan(b)) == [(), ()]
+
+
+def test_small_values_are_deleted_before_large_memory_is_allocated(s: Steps) -> None:
+    x, y = s.builder.input(f64(4), "x"), s.builder.input(f64(100, 4), "y")
+    a = s.new(P["sin"](x))
+    b = s.new(P["cos"](a))
+    c = s.new(b * b)
+    large = s.new(y * c)
+    d = s.new(P["sin"](c))
+    assert schedule(s.steps, (large, d), 1000).deleted == ((), (), (), (), ())
+    assert schedule(s.steps, (large, d), 1000, light=32).deleted == ((), (), (a, b), (), ())
+    assert schedule(s.steps, (large, d, b), 1000, light=32).deleted == ((), (), (a,), (), ())
+    assert schedule(s.steps, (large, d), 1000, light=33).deleted == ((), (), (), (), ())
+
+
+def test_small_values_are_deleted_under_the_names_of_their_views(s: Steps) -> None:
+    x, y = s.builder.input(f64(4), "x"), s.builder.input(f64(100, 4), "y")
+    a = s.new(P["sin"](x))
+    shown = s.view(P["reshape"](a, shape=(2, 2)), a)
+    large = s.new(P["sin"](y))
+    assert schedule(s.steps, (large,), 1000, light=32).deleted == ((), (a, shown), ())
+    assert schedule(s.steps, (large, shown), 1000, light=32).deleted == ((), (), ())
+
+
+def test_all_that_is_dead_is_deleted_where_the_steps_are_done_again(s: Steps) -> None:
+    x = s.builder.input(f64(4), "x")
+    a = s.new(P["sin"](x), writable=False)
+    b = s.new(P["cos"](a), writable=False)
+    assert schedule(s.steps, (), 1).deleted == ((), ())
+    assert schedule(s.steps, (b,), 1).deleted == ((), ())
+    assert schedule(s.steps, (b,), 1, again=True).deleted == ((), (a,))
