@@ -14,6 +14,7 @@ import numpy as np
 from srcdiff.api.standin import StandIn
 from srcdiff.api.tree import built, is_container, parts_of
 from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.inputs import Inputs
 from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.steps import StepRecorder
 from srcdiff.tape import record
@@ -23,14 +24,18 @@ from srcdiff.tape.value import TensorBase
 class Given:
     """The arguments of one call, which `recorder` watches."""
 
-    def __init__(self, recorder: StepRecorder) -> None:
+    def __init__(self, recorder: StepRecorder, inputs: Inputs) -> None:
         self._recorder = recorder
+        self._inputs = inputs
         #: id of a container made for the call -> it, and the caller's
         self._made: dict[int, tuple[Any, Any]] = {}
 
-    def inside(self, value: Any, name: str) -> Any:
+    def inside(self, value: Any, name: str, path: tuple[Any, ...]) -> Any:
         """An argument, or a part of one, as the function gets it."""
         kind = type(value)
+        number = self._inputs.argument(path, value)
+        if number is not None:
+            return number
         if isinstance(value, TensorBase):
             self._recorder.input(value, name)
             self._recorder.given_tensors.append(value)
@@ -42,16 +47,16 @@ class Given:
             self._recorder.input(tensor, name)
             return tensor
         if kind in (list, tuple):
-            parts = [self.inside(part, f"{name}_{k}") for k, part in enumerate(value)]
+            parts = [self.inside(part, f"{name}_{k}", (*path, k)) for k, part in enumerate(value)]
             return value if all(map(is_, parts, value)) else self._instead(value, kind(parts))
         if kind is dict:
-            named = {key: self.inside(part, f"{name}_{key}") for key, part in value.items()}
+            named = {key: self.inside(part, f"{name}_{key}", (*path, key)) for key, part in value.items()}
             return value if all(map(is_, named.values(), value.values())) else self._instead(value, named)
         fields = fields_of(value)
         if fields is None:
             return value
         old = [getattr(value, field) for field in fields]
-        parts = [self.inside(part, f"{name}_{field}") for part, field in zip(old, fields, strict=True)]
+        parts = [self.inside(part, f"{name}_{field}", (*path, field)) for part, field in zip(old, fields, strict=True)]
         return value if all(map(is_, parts, old)) else self._instead(value, maker(kind)(*parts))
 
     def _instead(self, value: Any, made: Any) -> Any:

@@ -20,11 +20,10 @@ from srcdiff.errors import NotDifferentiableError
 from srcdiff.replay.entry import Result, begin, finish
 from srcdiff.replay.findings import RefusedError
 from srcdiff.replay.guard import write_guard
-from srcdiff.replay.number import written
-from srcdiff.replay.places import Place, in_arguments, outside
+from srcdiff.replay.number import real, written
+from srcdiff.replay.places import constants_of
 from srcdiff.replay.recorder import Recorder
 from srcdiff.replay.rolled import fuse_loops, shared_results
-from srcdiff.replay.writer import Writer
 from srcdiff.tape.value import TensorBase
 from srcdiff.transform.pieces import in_pieces
 from srcdiff.transform.reroll import written_out
@@ -57,7 +56,7 @@ def make_entry(
     given = write_guard(writer, args, kwargs, label, watched.data, reads, watched.copies, watched.numbers)
     numbers = [writer.numbers[place] for place in watched.numbers]
     writer.require(*(written(text, numbers, writer.bind) for text in recorder.conditions))
-    given += [_real(writer, written(text, numbers, writer.bind)) for text in recorder.expressions]
+    given += [real(text, numbers, writer.bind) for text in recorder.expressions]
     given += [writer.bind(array, "constant") for _, array in recorder.constants]
     given += [f"{writer.bind(draw, 'draw')}()" for _, draw in recorder.draws]
     constants = [constant for constant, _ in (*recorder.constants, *recorder.draws)]
@@ -106,27 +105,9 @@ def make_entry(
         source,
         text,
         style_of(options),
-        constants_of(args, kwargs, watched),
+        constants_of(args, kwargs, reads, watched.numbers),
         bool(recorder.draws),
     )
-
-
-def constants_of(args: Any, kwargs: Any, watched: Watched) -> dict[Place, Any]:
-    """The numbers that are constants in an entry, by their places."""
-    found = dict(in_arguments(args, kwargs))
-    found.update((place, value) for place, value, _ in outside(watched.findings.reads))
-    return {place: value for place, value in found.items() if place not in watched.numbers}
-
-
-def _real(w: Writer, text: str) -> str:
-    """The expression of a float; powers may be of other types, and are left to tracing then."""
-    return f"{w.bind(_as_real, 'real')}({text})" if "**" in text else text
-
-
-def _as_real(value: Any) -> Any:
-    if type(value) not in (float, np.float64):
-        raise ValueError("a power is no float")
-    return value
 
 
 def _value(run: Trace, recorder: Recorder, shared: bool) -> Result:

@@ -163,7 +163,7 @@ class Player:
         if unreplayable() is not None or modes.place is not None:
             return None
         try:
-            news = not self.step and self.numbers.notice(args, kwargs)
+            news = self.numbers.notice(args, kwargs)
             signature = self.signature(args, kwargs, chosen, style)
             # a call that differs from others in a number has been seen
             kind = self.kinds.setdefault(signature, Kind(waiting=1) if news else Kind())

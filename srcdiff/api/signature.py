@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
@@ -47,7 +48,8 @@ class Numbers:
         entries, whose constants are `known`, or did so before.
         """
         undisturbed = alone()
-        if findings.asks or findings.matches or findings.catches or (findings.sums and not undisturbed):
+        swallows = findings.handles or any(read.value is contextlib.suppress for read in findings.reads)
+        if findings.asks or findings.matches or swallows or (findings.sums and not undisturbed):
             return []  # what stands for a number is none, and may raise where a number does not
         now = {place: value for place, value in in_arguments(args, kwargs) if place.key[0] not in chosen}
         if undisturbed:

@@ -17,7 +17,6 @@ from srcdiff import runtime
 from srcdiff.api.agreement import agrees
 from srcdiff.api.given import Given, containers
 from srcdiff.api.player import Entry, style_of
-from srcdiff.api.proof import prove_step
 from srcdiff.api.standin import StandIn
 from srcdiff.api.tree import flatten
 from srcdiff.autograd.accumulate import accumulate
@@ -30,8 +29,10 @@ from srcdiff.core.program import Node, Program
 from srcdiff.random import kept
 from srcdiff.replay import caught
 from srcdiff.replay.effects import Call, Effect
-from srcdiff.replay.findings import RefusedError
+from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.fuse import optimised
+from srcdiff.replay.inputs import Inputs
+from srcdiff.replay.places import Place, constants_of
 from srcdiff.replay.rolled import shared_results
 from srcdiff.replay.step_entry import Outside, Results, write_entry
 from srcdiff.replay.steps import StepRecorder
@@ -55,6 +56,8 @@ class Watched:
     recorder: StepRecorder
     outside: Outside
     signature: Any
+    #: the places of the numbers that are inputs
+    numbers: Sequence[Place]
 
 
 @dataclass(slots=True)
@@ -64,6 +67,7 @@ class Ready:
     args: list[Any]
     kwargs: dict[str, Any]
     given: Given
+    inputs: Inputs
     recorder: StepRecorder
     outside: Outside
     #: the ids of the containers that the caller has
@@ -72,15 +76,22 @@ class Ready:
 
 
 def ready_step(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], label: Callable[[Any], str]
+    findings: Findings,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    label: Callable[[Any], str],
+    numbers: Sequence[Place] = (),
 ) -> Ready:
-    """A call that nothing has run of yet. Raises RefusedError if the function is not proved to be repeatable."""
-    findings = prove_step(function, args, kwargs)
+    """A call that nothing has run of yet, of a function that is proved to be repeatable, with `findings`; `numbers` are
+    the places of numbers that are inputs. Raises RefusedError for arguments with which it is not repeatable.
+    """
     recorder = StepRecorder(findings.tensors, findings.numbers_returned, StandIn)
     recorder.known = {id(array): array for array in findings.arrays}
-    given = Given(recorder)
-    new = [given.inside(value, label(k)) for k, value in enumerate(args)]
-    named = {key: given.inside(value, label(key)) for key, value in kwargs.items()}
+    recorder.rehearses = bool(numbers)
+    inputs = Inputs(numbers, recorder, label)
+    given = Given(recorder, inputs)
+    new = [given.inside(value, label(k), (k,)) for k, value in enumerate(args)]
+    named = {key: given.inside(value, label(key), (key,)) for key, value in kwargs.items()}
     if len({id(tensor) for tensor in recorder.given_tensors}) < len(recorder.given_tensors):
         raise RefusedError("a Tensor is passed as two arguments")
     if any(id(tensor) in findings.tensors for tensor in recorder.given_tensors):
@@ -90,7 +101,7 @@ def ready_step(
     copies = {id(array): array.copy() for array in findings.arrays}
     lasting = containers((args, kwargs, [part for part, _ in findings.containers]))
     around = caught.Watch(findings.catches, findings.filters)
-    return Ready(new, named, given, recorder, Outside(findings, copies, label), lasting, around)
+    return Ready(new, named, given, inputs, recorder, Outside(findings, copies, label), lasting, around)
 
 
 def watch_step(function: Callable[..., Any], ready: Ready, signature: Any) -> Watched:
@@ -110,7 +121,7 @@ def watch_step(function: Callable[..., Any], ready: Ready, signature: Any) -> Wa
     except BaseException:  # an interrupt, of `leave` perhaps
         recorder.leave()
         raise
-    return Watched(outside, recorder, ready.outside, signature)
+    return Watched(outside, recorder, ready.outside, signature, ready.inputs.places)
 
 
 # --------------------------------------------------------------------------------------------------------- the entry
@@ -128,8 +139,8 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     conditions = [condition for condition, _ in recorder.branches]
     outputs = [*nodes, *conditions]
     outputs += recorder.unused(outputs)
-    inputs = [*recorder.inputs, *(node for _, node in recorder.reads), *(node for node, _ in recorder.constants)]
-    inputs += [node for node, _ in recorder.draws]
+    inputs = [*recorder.inputs, *(node for _, node in recorder.reads), *recorder.expressions.values()]
+    inputs += [node for node, _ in (*recorder.constants, *recorder.draws)]
     options = config.options
     program = Program(name, tuple(inputs), tuple(outputs))
     if not options.exact:
@@ -144,14 +155,15 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
         step = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
     helpers: dict[str, Callable[..., Any]] = {"accumulate": _accumulate, "overwrite": overwrite, "replace": _replace}
     enter, text = write_entry(
-        name, args, kwargs, watched.outside, recorder, step, shared_results(program), results, helpers
+        name, args, kwargs, watched.outside, recorder, step, shared_results(program), results, helpers, watched.numbers
     )
     with kept():
         probed = enter(args, kwargs, True, True)
     if probed is False and not recorder.branches:
         raise RefusedError("it changed what it reads from outside")
     outcomes = tuple(outcome for _, outcome in recorder.branches)
-    return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options), {})
+    constants = constants_of(args, kwargs, watched.outside.findings.reads, watched.numbers)
+    return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options), constants)
 
 
 def _accumulate(leaf: Any, ct: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_
@@ -20,8 +19,8 @@ from srcdiff.replay.alike import unchanged
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
 from srcdiff.replay.findings import EffectError, Findings, RefusedError
-from srcdiff.replay.number import Number, UnfitError, as_float, sum_
-from srcdiff.replay.places import Place, of_argument, outside, standing_in
+from srcdiff.replay.inputs import Inputs
+from srcdiff.replay.places import Place
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.replay.records import fields_of, maker
 from srcdiff.tape import record
@@ -64,10 +63,7 @@ def watch(
     start = next_seq()
     arguments: dict[Any, Argument] = {}
     data: set[tuple[Any, ...]] = set()
-    inputs = {place: Number(0, f"{{{k}}}", recorder) for k, place in enumerate(numbers)}
-    for place, number in inputs.items():
-        called = place.name or (names(place.key[0]) if place.holder == 0 and len(place.key) == 1 else "number")
-        recorder.names[number.text] = recorder.names[as_float(number.text)] = called
+    inputs = Inputs(numbers, recorder, names)
     new_args, new_kwargs = list(args), dict(kwargs)
     for key, value in (*enumerate(args), *kwargs.items()):
         into: Any = new_args if isinstance(key, int) else new_kwargs
@@ -86,12 +82,12 @@ def watch(
     try:
         modes.recorder = random.watch.recorder = recorder
         modes.update(grad=True)
-        with standing_in(_stand_ins(inputs, findings)), around:
+        with inputs.standing_in(findings), around:
             result = _run(function, new_args, new_kwargs)
         _unwatch(before)
     except (AbandonedError, Exception) as error:
         _unwatch(before)
-        raise _refusal(recorder, numbers, f"recording it raised {type(error).__name__}: {error}") from None
+        raise inputs.refusal(f"recording it raised {type(error).__name__}: {error}") from None
     except BaseException:  # an interrupt, of `_unwatch` perhaps
         _unwatch(before)
         raise
@@ -101,23 +97,8 @@ def watch(
     if not all(_same_parts(*pair) for pair in given):
         raise EffectError("it changes a list or a dict that it was given")
     if recorder.failed is not None or around.reason is not None:
-        raise _refusal(recorder, numbers, str(around.reason))
+        raise inputs.refusal(str(around.reason))
     return Watched(Trace(result, ordered, edges, start), recorder, findings, data, numbers, copies)
-
-
-def _refusal(recorder: Recorder, numbers: Sequence[Place], otherwise: str) -> RefusedError:
-    reason = recorder.failed or otherwise
-    return UnfitError(reason, recorder.unfit) if numbers else RefusedError(reason)
-
-
-def _stand_ins(inputs: dict[Place, Number], findings: Findings) -> list[tuple[Any, Any, Any]]:
-    """What is to stand in for the numbers that are read from outside."""
-    found: list[tuple[Any, Any, Any]] = [(vars(builtins), "sum", sum_)] if inputs and findings.sums else []
-    for place, value, holder in outside(findings.reads):
-        if place in inputs:
-            inputs[place].value = value
-            found.append((holder, place.key, inputs[place]))
-    return found
 
 
 def _unwatch(grad: bool) -> None:
@@ -209,16 +190,15 @@ def _paths(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return [path] if names is None else [p for n in names for p in _paths(getattr(value, n), (*path, n))]
 
 
-def _data(recorder: Recorder, value: Any, name: str, numbers: dict[Place, Number], path: tuple[Any, ...]) -> Any:
+def _data(recorder: Recorder, value: Any, name: str, numbers: Inputs, path: tuple[Any, ...]) -> Any:
     """An argument that is not differentiated, its arrays as watched Tensors, and what stands for numbers in it."""
     kind = type(value)
     if kind is np.ndarray or kind in SCALAR_TYPES:
         tensor = record.plain(_protected(value), traced=True)
         recorder.input(tensor, name)
         return tensor
-    if of_argument(path) in numbers:
-        number = numbers[of_argument(path)]
-        number.value = value
+    number = numbers.argument(path, value)
+    if number is not None:
         return number
     if kind in (list, tuple):
         return kind(_data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in enumerate(value))

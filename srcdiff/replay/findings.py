@@ -59,6 +59,8 @@ class Findings:
     #: text may be made of objects; exceptions may be caught; filters of warnings may be changed, and changed back
     formats: bool = False
     catches: bool = False
+    #: by an `except` or a `finally`, not only by context managers
+    handles: bool = False
     filters: bool = False
     #: instances may be made of the classes of others
     makes: bool = False

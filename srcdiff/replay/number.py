@@ -158,6 +158,18 @@ def written(text: str, numbers: list[str], bind: Callable[[Any, str], str]) -> s
     return _unwrapped(Formatter().vformat(text, numbers, names))
 
 
+def real(text: str, numbers: list[str], bind: Callable[[Any, str], str]) -> str:
+    """The same of an input, a float: powers may be of other types, and are left to the function then."""
+    found = written(text, numbers, bind)
+    return f"{bind(_as_real, 'real')}({found})" if "**" in text else found
+
+
+def _as_real(value: Any) -> Any:
+    if type(value) not in (float, np.float64):
+        raise ValueError("a power is no float")
+    return value
+
+
 def _unwrapped(text: str) -> str:
     """An expression without parentheses around it."""
     return text[1:-1] if text[:1] == "(" and text.find(")") == len(text) - 1 else text

@@ -78,6 +78,15 @@ def outside(reads: Sequence[Read]) -> Iterator[tuple[Place, Any, Any]]:
                     yield Place(id(read.holder), key), part, read.holder
 
 
+def constants_of(
+    args: Sequence[Any], kwargs: Mapping[str, Any], reads: Sequence[Read], inputs: Sequence[Place]
+) -> dict[Place, Any]:
+    """The numbers of a call that are no inputs, by their places."""
+    found = dict(in_arguments(args, kwargs))
+    found.update((place, value) for place, value, _ in outside(reads))
+    return {place: value for place, value in found.items() if place not in inputs}
+
+
 @contextmanager
 def standing_in(stand_ins: Sequence[tuple[Any, Any, Any]]) -> Iterator[None]:
     """Put values where numbers are, for a while: (holder, key, value). Raises EffectError if one of them has been

@@ -273,7 +273,9 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
             raise RefusedError(f"{where(code, here)}: {code.co_name} {_WHY.get(name, f'uses {name}')}")
         if name == "STORE_DEREF" and instruction.argval in outer:
             raise RefusedError(f"{where(code, here)}: {code.co_name} writes the outer variable {instruction.argval}")
-        findings.catches = findings.catches or name == "PUSH_EXC_INFO"
+        if name == "PUSH_EXC_INFO":
+            findings.catches = True
+            findings.handles = findings.handles or instructions[k + 1].opname != "WITH_EXCEPT_START"
         findings.formats = findings.formats or is_format(instruction)
         if name in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR"):
             findings.stores = True

@@ -13,9 +13,12 @@ from typing import Any
 from srcdiff.codegen.loader import load
 from srcdiff.replay.apart import apart
 from srcdiff.replay.effects import Accumulate, Call, Target
-from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines, written
+from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines
+from srcdiff.replay.entry import written as written_out
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import tensor_conditions, write_guard
+from srcdiff.replay.number import real, written
+from srcdiff.replay.places import Place
 from srcdiff.replay.steps import StepRecorder
 from srcdiff.replay.writer import Writer, targets
 from srcdiff.tape.modes import modes
@@ -53,6 +56,7 @@ def write_entry(
     shared: Sequence[bool],
     results: Results,
     helpers: dict[str, Callable[..., Any]],
+    numbers: Sequence[Place] = (),
 ) -> tuple[Enter, str]:
     """`enter(args, kwargs, anyhow=False, probe=False)`: a tuple with the result, False for another call, None if
     replays are off. With `probe` it gives the program's values, and nothing is changed but the random numbers.
@@ -67,10 +71,17 @@ def write_entry(
         w.require_default_dtype()
     for tensor, called in outside.findings.tensors.values():
         w.bind(tensor, called)
-    given = write_guard(w, args, kwargs, outside.label, {}, outside.findings.reads, outside.copies)
+    given = write_guard(w, args, kwargs, outside.label, {}, outside.findings.reads, outside.copies, numbers)
     reads = _reads(w, recorder)
     _distinct(w, recorder, outside, given)
     given += reads
+    variables = [w.numbers[place] for place in numbers]
+    if recorder.conditions:  # which may raise, as the function then does
+        met = w.fresh("met")
+        texts = " and ".join(written(each, variables, w.bind) for each in recorder.conditions)
+        w.lines += ["    try:", f"        {met} = {texts}", "    except Exception:", "        return False"]
+        w.require(met)
+    given += [real(each, variables, w.bind) for each in recorder.expressions]
     given += [w.bind(array, "constant") for _, array in recorder.constants]
     given += [f"{w.bind(draw, 'draw')}()" for _, draw in recorder.draws]
     outs = [w.fresh("result") for maker in results.makers if maker is not None]
@@ -105,7 +116,7 @@ def _constant(w: Writer, leaf: Any) -> Text:
 def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
     """The expression of the structure: written out, or made by a function where it has kinds of its own."""
     try:
-        return written(results.rebuild(list(leaves)), w)
+        return written_out(results.rebuild(list(leaves)), w)
     except (AssertionError, TypeError):
         return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
 

@@ -43,6 +43,8 @@ def _patient(method: F) -> F:
             return method(self, *args, **kwargs)
         except AbandonedError:
             self.stop()
+            if self.rehearses:
+                raise
             return None
         finally:
             self.inside = False
@@ -82,6 +84,8 @@ class StepRecorder(Recorder):
         #: parameters that effects may change
         self._touched: list[Any] = []
         self.inside = self.stopped = False
+        #: nothing of the call is to outlast it: it ends where it cannot be repeated
+        self.rehearses = False
         self._stand_in = stand_in
         #: there are some
         self.stands = False
@@ -148,6 +152,8 @@ class StepRecorder(Recorder):
             if self.inside:
                 raise
             self.stop()
+            if self.rehearses:
+                raise
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -242,7 +248,8 @@ class StepRecorder(Recorder):
         if not all(type(part) in _CONSTANTS for part in (*args[1:], *kwargs.values())):
             self.fail(f"{function.__qualname__} is given arguments that may change")
         touched = list(written(args[0]))
-        out = self._unwatched(functools.partial(function, *args, **kwargs))
+        skipped = self.rehearses and function.__name__ == "step"  # of an optimizer or schedule, which has a state
+        out = None if skipped else self._unwatched(functools.partial(function, *args, **kwargs))
         if not self.stopped and owner is not None:
             self.effects.append(Call(function, (owner, *args[1:]), kwargs))
             self._touched += [tensor for tensor in touched if tensor._requires]

@@ -232,7 +232,7 @@ def test_an_instance_that_changes(inside: bool) -> None:
     agrees(step, function)
     thing.__class__ = Second
     agrees(step, function)
-    Second.__call__ = functools.partial(lambda x: np.sum(np.exp(x)))  # type: ignore[method-assign, assignment]
+    Second.__call__ = staticmethod(lambda x: np.sum(np.exp(x)))  # type: ignore[method-assign, assignment]
     agrees(step, function)
 
 
@@ -244,7 +244,7 @@ def test_effects_of_what_is_called_happen_on_every_call() -> None:
         return x
 
     class ByPartial:
-        __call__ = functools.partial(effect)
+        __call__ = staticmethod(functools.partial(effect))
 
     class ByInstance:
         class Inner:
