@@ -39,7 +39,12 @@ TABLE = {"a": 0.5, "b": [1.0, 2.0]}
 WEIGHTS = [0.5, 1.0]
 OFFSET = sd.tensor([0.25, -0.5])
 LIMIT = np.array([0.5, 2.0])
-Pair = namedtuple("Pair", "first second")
+Pair = namedtuple("Pair", "x y")
+
+@dataclass
+class Batch:
+    x: object
+    y: object
 
 @dataclass
 class Report:
@@ -350,6 +355,32 @@ loss = np.sum(np.clip(out, -LIMIT[1], LIMIT[1]) ** 2) / len(x)
 
 #: between loss and update, and before and after them
 EXTRAS = _pieces("""
+try:
+    weight = TABLE[MODE]
+except KeyError:
+    weight = 1.0
+
+try:
+    out = out + OFFSET * x[3, 0]
+except IndexError:
+    out = out + OFFSET
+
+if any(p.grad is None for p in model.parameters()):
+    out = out * 0.75
+
+largest = max((p.grad.abs().max() for p in model.parameters() if p.grad is not None), default=None)
+
+def scaled(t, by=SCALE):
+    return t * by
+out = scaled(scaled(out), <:0.5|k:>)
+
+out = sum(row * (i + 1) for i, row in enumerate(out)) + out
+
+out = out + math.sqrt(<:k + 1|RATE|len(x):>)
+
+if <:model.out.weight.grad is None|model.training and k == 2|isinstance(k, int):>:
+    out = out * 1.25
+
 accuracy = (out.argmax(axis=1) == y).float().mean()
 
 out = out * <:1.0|SCALE|k:>
@@ -722,6 +753,10 @@ sd.manual_seed(7)
 sd.rand(3)
 
 for b in model.buffers(): b.fill_(0.5)
+
+TABLE['plain'] = 2.0
+
+TABLE.pop('plain', None)
 
 for n, b in model.named_buffers(): KEPT.append(b)
 

@@ -97,7 +97,7 @@ class Side:
             return [type(value).__name__, *map(self.thing, value)]
         if isinstance(value, dict):
             return ["dict", *((key, self.thing(part)) for key, part in value.items())]
-        if type(value).__name__ in ("Report", "Meter"):
+        if type(value).__name__ in ("Report", "Meter", "Batch"):
             return [type(value).__name__, self.thing(vars(value))]
         return value if isinstance(value, (int, float, str, bool, type(None), np.generic)) else type(value).__name__
 
@@ -205,6 +205,9 @@ def arguments(r: random.Random, rng: Any, side: Side, arrays: bool) -> tuple[lis
         kwargs = r.choice([{"k": 3}, {"k": 2}, {"k": 1.5}, {"scale": 2.0}])
     elif given < 0.07:
         args, kwargs = [first], {"y": second}
+    if side.space["FORM"]:
+        args[:2] = [side.space[side.space["FORM"]](first, second)]
+        kwargs.pop("y", None)
     return args, kwargs
 
 

@@ -84,10 +84,13 @@ def world(seed: int, exact: bool) -> str:
     """The text of a module."""
     w = Writer(seed)
     optimizer = w.choice(pieces.OPTIMIZERS)
+    form = w.random.choice([""] * 4 + ["Pair", "Batch"])
+    given = "batch" if form else "x, y"
     if not exact:  # what is divided by the size of a gradient that is rounding errors alone may be anything
         optimizer = optimizer.replace("lr=", "eps=0.01, lr=") if "SGD" not in optimizer else optimizer
     return "\n".join([
         pieces.HEAD,
+        f"FORM = {form!r}",
         *w.model("Net"),
         *w.choice(pieces.DEFINITIONS).splitlines(),
         f"sd.manual_seed({seed % 1000})",
@@ -96,7 +99,8 @@ def world(seed: int, exact: bool) -> str:
         *(["model = model.double()"] if w.random.random() < 0.3 else []),
         optimizer,
         w.choice(pieces.SCHEDULES),
-        f"def step(x, y, k=2{w.random.choice(['', ', *, scale=1.0'])}):",
+        f"def step({given}, k=2{w.random.choice(['', ', *, scale=1.0'])}):",
+        *(["    x, y = batch.x, batch.y"] if form else []),
         *(f"    {line}" for line in w.step()),
         pieces.TAIL,
     ])  # fmt: skip

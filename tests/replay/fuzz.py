@@ -79,10 +79,10 @@ def same(a: Any, b: Any, ulps: float, scale: float = 0.0) -> bool:
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.nan, np.inf, 1e200, 2.0)
 
 
-def arguments(r: random.Random, rng: Any) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of one call."""
+def arguments(r: random.Random, rng: Any, usual: float) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of one call; most calls are given what is `usual` besides arrays."""
     x, y = rng.normal(size=4), rng.normal(size=4)
-    kind = r.random()
+    kind = 2.0 * r.random()
     if kind < 0.08:
         x[r.randrange(4)] = r.choice(SPECIAL)
     elif kind < 0.12:
@@ -115,7 +115,7 @@ def arguments(r: random.Random, rng: Any) -> tuple[list[Any], dict[str, Any]]:
         x = r.choice([np.float64(0.7), 0.3, np.array(0.5), np.zeros(0), x.tolist()])
     args: list[Any] = [x, y]
     kwargs: dict[str, Any] = {}
-    given = r.random()
+    given = usual if r.random() < 0.7 else r.random()
     if given < 0.1:
         args.append(r.choice([2, 2.0, True, 3, np.int64(2), round(r.uniform(-1.0, 3.0), 3)]))
     elif given < 0.4:
@@ -129,7 +129,7 @@ class DisagreementError(AssertionError):
     """A replay could be told from tracing."""
 
 
-def run(seed: int, *, exact: bool, effects: bool, calls: int = 14) -> tuple[int, str | None]:
+def run(seed: int, *, exact: bool, effects: bool, calls: int = 16) -> tuple[int, str | None]:
     """Compare calls of a random module. The number of calls replayed, and why it is not replayed if it is not."""
     r = random.Random(seed * 2 + 1)
     rng = np.random.default_rng(seed)
@@ -143,8 +143,9 @@ def run(seed: int, *, exact: bool, effects: bool, calls: int = 14) -> tuple[int,
     right = Side(text, name, with_source, form, argnums, {**common, "replay": "never"})
     ulps = 0.0 if exact else 4_000.0
     history: list[str] = []
+    usual = r.random()
     for turn in range(calls):
-        if turn > 2 and r.random() < 0.3:
+        if turn > 2 and r.random() < 0.2:
             action = r.choice(ACTIONS)
             history.append(action)
             for side in (left, right):
@@ -154,10 +155,10 @@ def run(seed: int, *, exact: bool, effects: bool, calls: int = 14) -> tuple[int,
                     history.append(f"  {error!r}")
         state = rng.bit_generator.state
         choices = r.getstate()
-        args, kwargs = arguments(r, rng)
+        args, kwargs = arguments(r, rng, usual)
         rng.bit_generator.state = state
         r.setstate(choices)
-        other_args, other_kwargs = arguments(r, rng)
+        other_args, other_kwargs = arguments(r, rng, usual)
         errors = r.choice(["warn"] * 8 + ["raise", "ignore"])
         history.append(f"call {turn}: {args} {kwargs} errors={errors}")
         before = copy.deepcopy(args)
