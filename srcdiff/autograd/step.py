@@ -37,7 +37,7 @@ def _operands(node: GradNode, site: Site) -> tuple[list[Any], Any]:
 
 
 def saved_item(node: GradNode, position: int, j: int) -> Any:
-    """Output j of an operation that saved all its outputs."""
+    """Output j of an operation that saved its outputs; None if no rule reads it."""
     if node.saved is None:
         raise AutogradError(FREED_MESSAGE)
     cell = node.saved[position][j]
@@ -98,7 +98,7 @@ def record_step(node: GradNode, ct: Any, squared: bool = False) -> list[Any]:
     for k in site.save_list:
         if k == OUT:
             if site.prim.multi:
-                out = tuple(tensor_at(v, (node, j), site.traced) for j, v in enumerate(out))
+                out = tuple(None if v is None else tensor_at(v, (node, j), site.traced) for j, v in enumerate(out))
             else:
                 out = tensor_at(out, node, site.traced)
         elif site.kinds[k] is TENSOR:

@@ -52,6 +52,8 @@ class Primitive:
     view: bool = False
     #: the result is a tuple
     multi: bool = False
+    #: outputs, of several, that no rule reads
+    unread: frozenset[int] = frozenset()
     #: elementwise: the result has the broadcast shape of the operands, each element computed from theirs
     elementwise: bool = False
     #: "each": linear in each operand that has a rule, the others held fixed; "all": in all of these together

@@ -188,5 +188,5 @@ nll_loss = primitive(
 cross_entropy = primitive(
     "cross_entropy", "x target weight", "rt.cross_entropy(x, target, weight, axis, ignored, reduction)",
     [_cross_entropy_x, None, None], infer=_cross_entropy_aval, params="axis ignored reduction",
-    saves=["out target weight", "", ""], multi=True, label="NllLoss", real=True,
+    saves=["out target weight", "", ""], multi=True, unread=frozenset((0,)), label="NllLoss", real=True,
 )  # fmt: skip

@@ -128,7 +128,7 @@ def lower(
             if k != OUT:
                 slots.setdefault(operands[k], Slot(number[node], position, None, site.kinds[k] is TENSOR))
             elif site.prim.multi:
-                for j in range(len(site.out_aval)):
+                for j in sorted(set(range(len(site.out_aval))) - site.prim.unread):
                     slots.setdefault(item(made, j), Slot(number[node], position, j, True))
             else:
                 slots.setdefault(made, Slot(number[node], position, None, True))

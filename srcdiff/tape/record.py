@@ -22,7 +22,7 @@ from srcdiff.tape.extras import finish
 from srcdiff.tape.modes import modes
 from srcdiff.tape.node import Edge, GradNode, InputNode, Packed, next_seq, node_class
 from srcdiff.tape.site import ARRAY, OUT, STATIC, TENSOR, VARYING, Site, Table, find_place, tables, user_place
-from srcdiff.tape.storage import Cell, cell_of, share
+from srcdiff.tape.storage import UNREAD, Cell, cell_of, share
 from srcdiff.tape.value import TensorBase, View
 
 _getframe = sys._getframe
@@ -512,7 +512,8 @@ def save(site: Site, operands: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
     for k in site.save_list:
         if k == OUT:
             if type(out) is tuple:
-                saved.append(tuple(cell_of(o) for o in out))
+                unread = site.prim.unread
+                saved.append(tuple(UNREAD if j in unread else cell_of(o) for j, o in enumerate(out)))
             else:
                 saved.append(cell_of(out))
             continue

@@ -39,6 +39,10 @@ class Cell:
         self.version = version
 
 
+#: stands for an output that is not saved where others of the same operation are
+UNREAD = Cell(None)
+
+
 class Storage:
     """Shared memory: a version counter, and weak references to the tensors and saved values on it."""
 

@@ -328,6 +328,9 @@ loss = F.cross_entropy(out, y)
 
 loss = nn.CrossEntropyLoss()(out, y)
 
+loss = F.cross_entropy(out, y)
+loss <:+=|*=:> 1.0 + penalty(model.parameters())
+
 loss = ((out[:, 0] - y) ** 2).mean()
 
 loss = F.<:mse_loss|l1_loss|smooth_l1_loss|huber_loss:>(out[:, 1], <:y.float()|y * 1.0:>)
