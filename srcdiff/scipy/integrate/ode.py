@@ -1,10 +1,12 @@
 """Solutions of ordinary differential equations. The values are SciPy's; their derivatives those of explicit steps of
 order 8 (Dormand and Prince) through the same times, of lengths chosen for a relative error of 1e-8 and recorded like
 any other code: in the initial values, in `args`, in the times, and in what the right-hand side takes from outside.
+Where the equation is stiff, the steps are those of `stiff`.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count, pairwise
 from typing import Any
 
@@ -14,30 +16,47 @@ from scipy import integrate
 from srcdiff.functions.dispatch import plain
 from srcdiff.functions.shaping import arrayed
 from srcdiff.scipy.callbacks import Watched, as_tuple, with_derivative
+from srcdiff.scipy.integrate.stiff import implicit_step
 from srcdiff.scipy.support import constant, needs_gradient, unsupported
 
 __all__ = ["odeint", "solve_ivp"]
 
 #: more evaluations than some 2,000 steps need mean that the equation is stiff: implicit methods then take large steps
-#: where this one cannot
+#: where this one cannot. Who asks for an implicit method expects that
 _MOST_CALLS = 30_000
+_MOST_CALLS_OF = {"Radau": 3_000, "BDF": 3_000}
 _TABLEAU = integrate.DOP853
 
 
-def _solution(right: Watched, y0: Any, times: list[Any], rtol: Any, atol: Any) -> list[Any]:
-    """The solution of y' = right(t, y) at the times, the first of which is where it is y0."""
+class _StiffError(Exception):
+    """Too many evaluations for an explicit method."""
+
+
+def _solution(right: Watched, y0: Any, times: list[Any], rtol: Any, atol: Any, most: int = _MOST_CALLS) -> list[Any]:
+    """The solution of y' = right(t, y) at the times, the first of which is where it is y0; by implicit steps if
+    explicit ones need more than so many evaluations.
+    """
     at = np.array([float(plain(t)) for t in times])
     rtol, atol = min(float(np.min(rtol)), 1e-8), np.minimum(atol, 1e-10)
     calls = count()
 
     def counted(t: Any, y: Any) -> Any:
-        if next(calls) > _MOST_CALLS:
-            raise unsupported("a stiff differential equation, whose derivative explicit steps do not find,")
+        if next(calls) > most:
+            raise _StiffError
         return right(t, y)
 
-    rough = integrate.solve_ivp(counted, (at[0], at[-1]), plain(y0), "DOP853", rtol=rtol, atol=atol)
+    span, first = (at[0], at[-1]), plain(y0)
+    step: Any = _step
+    rough = None
+    with np.errstate(over="ignore", invalid="ignore"), suppress(_StiffError):
+        rough = integrate.solve_ivp(counted, span, first, "DOP853", rtol=rtol, atol=atol)
+    if rough is None or not rough.success:
+        if np.iscomplexobj(first):
+            raise unsupported("a stiff differential equation of complex numbers")
+        rough = integrate.solve_ivp(right, span, first, "Radau", rtol=rtol, atol=atol, dense_output=True)
+        step = implicit_step(rough.sol)
     if not rough.success:
-        raise unsupported(f"a differential equation on which explicit steps fail ({rough.message})")
+        raise unsupported(f"a differential equation on which steps fail ({rough.message})")
     made, y = [y0], y0
     for k in range(len(times) - 1):
         start, stop = at[k], at[k + 1]
@@ -45,7 +64,7 @@ def _solution(right: Watched, y0: Any, times: list[Any], rtol: Any, atol: Any) -
         shares = [0.0, *((inside - start) / (stop - start) if stop != start else ()), 1.0]
         whole = times[k + 1] - times[k]
         for here, there in pairwise(shares):
-            y = _step(right, times[k] + whole * float(here), y, whole * float(there - here))
+            y = step(right, times[k] + whole * float(here), y, whole * float(there - here))
         made.append(y)
     return made
 
@@ -70,10 +89,7 @@ def odeint(
     hmax: Any = 0.0, hmin: Any = 0.0, ixpr: Any = 0, mxstep: Any = 0, mxhnil: Any = 0, mxordn: Any = 12,
     mxords: Any = 5, printmessg: Any = 0, tfirst: bool = False,
 ) -> Any:  # fmt: skip
-    """As `scipy.integrate.odeint`, differentiated in `y0`, `t`, `args` and what `func` takes from outside.
-
-    Raises UnsupportedError where a derivative of a stiff equation is asked for.
-    """
+    """As `scipy.integrate.odeint`, differentiated in `y0`, `t`, `args` and what `func` takes from outside."""
     ordered: Any = lambda f: f if tfirst else lambda t, y, *rest: f(y, t, *rest)
     right = ordered(func)
     watched = Watched(lambda t, y, *rest: _vector(right(t, y, *rest)), as_tuple(args))
@@ -106,7 +122,8 @@ def solve_ivp(
     """As `scipy.integrate.solve_ivp`, differentiated in `y0`, `t_span`, `t_eval`, `args` and what `fun` takes from
     outside. Times that SciPy chooses keep their share of the interval.
 
-    Raises UnsupportedError for events and continuous output of what is differentiated, and for stiff equations.
+    Raises UnsupportedError for events and continuous output of what is differentiated, and for stiff equations of
+    complex numbers.
     """
     watched = Watched(lambda t, y, *rest: _vector(fun(t, y, *rest)), () if args is None else as_tuple(args))
     if callable(options.get("jac")):
@@ -135,8 +152,9 @@ def solve_ivp(
         times = arrayed(t_eval)
         times = [times[k] for k in range(made.t.size)] if needs_gradient(t_eval) else made.t
     lead = [first] if needs_gradient(first) or float(made.t[0]) != float(plain(first)) else []
+    most = _MOST_CALLS_OF.get(method, _MOST_CALLS) if isinstance(method, str) else _MOST_CALLS
     rows = _solution(
-        watched, start, [*lead, *times], options.get("rtol", 1e-3), options.get("atol", 1e-6)
+        watched, start, [*lead, *times], options.get("rtol", 1e-3), options.get("atol", 1e-6), most
     )[len(lead) :]  # fmt: skip
     made.y = with_derivative(made.y, np.stack(rows, axis=1))
     if needs_gradient(times):
