@@ -13,6 +13,7 @@ from srcdiff.api.tree import flatten
 from srcdiff.config import config
 from srcdiff.replay.clone import cloned
 from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.objects import is_owner
 from srcdiff.replay.purity import examine
 from srcdiff.replay.records import fields_of
 
@@ -60,7 +61,7 @@ def _statics(values: Any) -> tuple[Any, ...]:
             found += _statics(value)
         elif type(value) is dict:
             found += _statics(value.values())
-        elif type(value) in (FunctionType, ModuleType, np.ufunc):
+        elif type(value) in (FunctionType, ModuleType, np.ufunc) or is_owner(value):
             found += (value,)
         elif (names := fields_of(value)) is not None:
             found += (type(value), *_statics([getattr(value, name) for name in names]))

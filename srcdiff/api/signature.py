@@ -13,6 +13,7 @@ import numpy as np
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.objects import is_owner
 from srcdiff.replay.places import Place, alone, in_arguments, of_argument, outside
 from srcdiff.replay.records import fields_of
 from srcdiff.tape.value import TensorBase
@@ -87,6 +88,8 @@ def signature_of(
         kind = type(value)
         if tensors and isinstance(value, TensorBase) and kind.__module__.partition(".")[0] == "srcdiff":
             return (kind, value._value.shape, value._value.dtype, value._edge is None)
+        if tensors and is_owner(value):
+            return (kind, id(value))
         if kind is np.ndarray:
             if value.dtype.kind not in "?biufc":
                 raise RefusedError(f"an argument is an array of {value.dtype}")

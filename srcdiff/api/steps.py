@@ -28,7 +28,7 @@ from srcdiff.core.builder import interpret, rename
 from srcdiff.core.program import Node, Program
 from srcdiff.random import kept
 from srcdiff.replay import caught
-from srcdiff.replay.effects import Call, Effect
+from srcdiff.replay.effects import Call, Effect, Returned
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.fuse import optimised
 from srcdiff.replay.inputs import Inputs
@@ -179,11 +179,13 @@ def _results(watched: Watched) -> tuple[Results, list[Node]]:
     leaves, rebuild = flatten(watched.result)
     nodes = watched.recorder.results
     makers = [_maker(leaf, node, watched.recorder) for leaf, node in zip(leaves, nodes, strict=True)]
-    return Results(makers, leaves, rebuild), [node for node in nodes if node is not None]
+    return Results(makers, leaves, rebuild), [node for node in nodes if isinstance(node, Node)]
 
 
-def _maker(leaf: Any, node: Node | None, recorder: StepRecorder) -> Callable[[Any], Any] | None:
+def _maker(leaf: Any, node: Node | Returned | None, recorder: StepRecorder) -> Callable[[Any], Any] | Returned | None:
     """How a leaf of the result is made of a value of the program; None for what is always the same."""
+    if isinstance(node, Returned):
+        return node
     if node is None:
         if not isinstance(leaf, TensorBase) and type(leaf) not in (int, float, bool, str, complex):
             raise RefusedError(f"it returns a {type(leaf).__qualname__}")
@@ -250,7 +252,7 @@ def confirms(values: Sequence[Any], watched: Watched, recorded: Sequence[Effect]
     if watched.recorder.failed is not None or len(recorder.effects) != len(recorded):
         return False
     leaves = zip(flatten(watched.result)[0], recorder.results, strict=True)
-    given = [_value(leaf) for leaf, node in leaves if node is not None]
+    given = [_value(leaf) for leaf, node in leaves if isinstance(node, Node)]
     for one, other in zip(recorder.effects, recorded, strict=True):
         if type(one) is not type(other):
             return False

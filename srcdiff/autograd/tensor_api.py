@@ -107,6 +107,8 @@ class GradientMethods(TensorBase):
         if value is None:
             _forget_grad(self)
             return
+        if value is self._grad:  # as `tensor.grad *= 2` does in the end
+            return
         if modes.recorder is not None:
             modes.recorder.fail("it sets .grad to a tensor")
         if not isinstance(value, TensorBase):

@@ -54,11 +54,20 @@ class Write:
 
 @dataclass(slots=True)
 class Call:
-    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor."""
+    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor. It gave `result`."""
 
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What the step returns is what a Call gave, the effect of this number; as a Python number if it is an `item`."""
+
+    effect: int
+    item: bool = False
 
 
 Effect = Accumulate | Write | Call

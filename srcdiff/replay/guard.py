@@ -17,6 +17,7 @@ from srcdiff.replay.alike import same
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import Read, RefusedError
+from srcdiff.replay.objects import is_owner
 from srcdiff.replay.outside import CONSTANT_TYPES, constant_conditions, outside_conditions
 from srcdiff.replay.places import Place, of_argument
 from srcdiff.replay.records import fields_of
@@ -114,6 +115,8 @@ def _argument(
         w.require(*constant_conditions(w, name, name, value))
     elif kind is FunctionType or kind is ModuleType or kind is np.ufunc:
         w.require(f"{name} is {w.bind(value, value.__name__)}")
+    elif is_owner(value):
+        w.require(f"{name} is {w.bind(value, kind.__name__.lower())}")
     elif is_member(value):
         w.require(f"{name} is {w.bind(value, value.name)}")
     elif (fields := fields_of(value)) is not None:

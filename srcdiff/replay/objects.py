@@ -111,6 +111,11 @@ def _kind_of_srcdiff(cls: Any) -> str | None:
     return None
 
 
+def is_owner(value: Any) -> bool:
+    """Whether it is a module, an optimizer or a schedule, which a step may be given."""
+    return not isinstance(value, type) and _kind_of_srcdiff(type(value)) is not None
+
+
 def _makes_plain_instances(cls: Any) -> bool:
     """Whether calling a class makes an instance with a dict and runs `__init__`, and does nothing else."""
     bases = cls.__mro__[:-1]

@@ -6,13 +6,13 @@ program gives are accumulated, written and returned in the order in which the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from srcdiff.codegen.loader import load
 from srcdiff.replay.apart import apart
-from srcdiff.replay.effects import Accumulate, Call, Target
+from srcdiff.replay.effects import Accumulate, Call, Returned, Target
 from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines
 from srcdiff.replay.entry import written as written_out
 from srcdiff.replay.findings import Findings, RefusedError
@@ -29,7 +29,7 @@ class Results:
     """What the call returned, leaf by leaf, and the structure of the leaves."""
 
     #: what makes a leaf of the program's value for it; None for a leaf that is always the same
-    makers: Sequence[Callable[[Any], Any] | None]
+    makers: Sequence[Callable[[Any], Any] | Returned | None]
     #: the leaves that are always the same
     leaves: Sequence[Any]
     rebuild: Callable[[list[Any]], Any]
@@ -84,7 +84,7 @@ def write_entry(
     given += [real(each, variables, w.bind) for each in recorder.expressions]
     given += [w.bind(array, "constant") for _, array in recorder.constants]
     given += [f"{w.bind(draw, 'draw')}()" for _, draw in recorder.draws]
-    outs = [w.fresh("result") for maker in results.makers if maker is not None]
+    outs = [w.fresh("result") for maker in results.makers if callable(maker)]
     effects = [w.fresh(effect.name) for effect in recorder.effects if not isinstance(effect, Call)]
     branches = [w.fresh("branch") for _ in recorder.branches]
     unused = [w.fresh("unused") for _ in range(len(shared) - len(outs) - len(effects) - len(branches))]
@@ -98,15 +98,24 @@ def write_entry(
     w.lines += ["    if probe:", f"        return ({''.join(f'{value}, ' for value in values)})"]
     # before the effects, which may write to what they share memory with
     w.lines += [f"    {name} = {name}.copy()" for name, flag in zip(values, shared, strict=True) if flag]
-    _effects(w, recorder, effects, helpers)
+    returned = {maker.effect: w.fresh("given") for maker in results.makers if isinstance(maker, Returned)}
+    _effects(w, recorder, effects, helpers, returned)
     found = iter(outs)
     leaves = [
-        _constant(w, leaf) if maker is None else Text(f"{w.bind(maker, 'made')}({next(found)})")
-        for maker, leaf in zip(results.makers, results.leaves, strict=True)
+        _leaf(w, maker, leaf, found, returned) for maker, leaf in zip(results.makers, results.leaves, strict=True)
     ]
     w.lines.append(f"    return {_structure(w, results, leaves)},")
     source = "\n".join(w.lines) + "\n"
     return load(source, "enter", "entry", dict(w.names)), source
+
+
+def _leaf(w: Writer, maker: Any, leaf: Any, found: Iterator[str], returned: dict[int, str]) -> Text:
+    """The expression of a leaf of the result."""
+    if maker is None:
+        return _constant(w, leaf)
+    if isinstance(maker, Returned):
+        return Text(f"{returned[maker.effect]}{'.item()' * maker.item}")
+    return Text(f"{w.bind(maker, 'made')}({next(found)})")
 
 
 def _constant(w: Writer, leaf: Any) -> Text:
@@ -121,14 +130,22 @@ def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
         return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
 
 
-def _effects(w: Writer, recorder: StepRecorder, names: Sequence[str], helpers: dict[str, Callable[..., Any]]) -> None:
+def _effects(
+    w: Writer,
+    recorder: StepRecorder,
+    names: Sequence[str],
+    helpers: dict[str, Callable[..., Any]],
+    returned: dict[int, str],
+) -> None:
+    """Have the effects; what a Call gives comes into a variable if it is `returned`."""
     values = iter(names)
-    for effect in recorder.effects:
+    for k, effect in enumerate(recorder.effects):
         if isinstance(effect, Call):
             parts = [_expression(w, recorder, part) for part in effect.args]
             parts += [f"{key}={value!r}" for key, value in effect.kwargs.items()]
             function = w.bind(effect.function, effect.function.__qualname__.replace(".", "_").strip("_"))
-            w.lines.append(f"    {function}({', '.join(parts)})")
+            into = f"{returned[k]} = " if k in returned else ""
+            w.lines.append(f"    {into}{function}({', '.join(parts)})")
         else:
             kind = "accumulate" if isinstance(effect, Accumulate) else "replace" if effect.silent else "overwrite"
             tensor = _tensor(w, recorder, effect.target)

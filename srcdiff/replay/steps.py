@@ -17,7 +17,7 @@ from srcdiff.aval import aval
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Source
 from srcdiff.random import watch
-from srcdiff.replay.effects import Accumulate, Call, Effect, Target, Write
+from srcdiff.replay.effects import Accumulate, Call, Effect, Returned, Target, Write
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
@@ -76,9 +76,9 @@ class StepRecorder(Recorder):
         #: ids of tensors that are not what the recorder would take them for, and the tensors
         self._dirty: dict[int, Any] = {}
         self._marked: list[Any] = []
-        self._numbers: list[tuple[Any, Node]] = []
+        self._numbers: list[tuple[Any, Node | Returned]] = []
         #: the nodes of the leaves of the result, None for those that are the same in every call
-        self.results: list[Node | None] = []
+        self.results: list[Node | Returned | None] = []
         self._returned: list[Any] = []
         self._waiting: list[Any] = []
         #: parameters that effects may change
@@ -126,8 +126,12 @@ class StepRecorder(Recorder):
         self.stop()
 
     @_patient
-    def _result(self, leaf: Any) -> Node | None:
+    def _result(self, leaf: Any) -> Node | Returned | None:
         """The node of a leaf of the result; None for what is the same in every call."""
+        returned = self._returned_by(leaf)
+        if returned is not None and not any(leaf is each for each in self._returned):
+            self._returned.append(leaf)
+            return returned
         if isinstance(leaf, TensorBase):
             target = self.target(leaf)
             if target is not None and not target.gradient and target.argument is None:
@@ -141,6 +145,13 @@ class StepRecorder(Recorder):
         if isinstance(leaf, (np.ndarray, np.generic)):
             self._refuse("it returns an array that was not seen")
         return next((node for known, node in self._numbers if known is leaf), None)
+
+    def _returned_by(self, value: Any) -> Returned | None:
+        """The effect that gave a Tensor, if one did, and it is what it was."""
+        for k, effect in enumerate(self.effects):
+            if isinstance(effect, Call) and isinstance(value, TensorBase) and effect.result is value:
+                return Returned(k) if value._edge is None and not value._version else None
+        return None
 
     def fail(self, reason: str) -> None:
         """Something happened that a replay could not repeat."""
@@ -251,7 +262,7 @@ class StepRecorder(Recorder):
         skipped = self.rehearses and function.__name__ == "step"  # of an optimizer or schedule, which has a state
         out = None if skipped else self._unwatched(functools.partial(function, *args, **kwargs))
         if not self.stopped and owner is not None:
-            self.effects.append(Call(function, (owner, *args[1:]), kwargs))
+            self.effects.append(Call(function, (owner, *args[1:]), kwargs, out))
             self._touched += [tensor for tensor in touched if tensor._requires]
             self._forget(touched)
             self._cleared.update(filter(None, map(self.target, cleared(*args, **kwargs))))
@@ -316,7 +327,8 @@ class StepRecorder(Recorder):
 
     @_patient
     def _remember(self, value: Any, tensor: Any) -> None:
-        self._numbers.append((value, self._node(tensor)))
+        returned = self._returned_by(tensor)
+        self._numbers.append((value, self._node(tensor) if returned is None else Returned(returned.effect, True)))
 
     @_patient
     def written(self, tensors: list[Any]) -> None:
