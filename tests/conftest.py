@@ -8,6 +8,7 @@ os.environ.setdefault("SRCDIFF_VERIFY", "1")  # programs are verified after ever
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots are drawn without a screen
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and the cores have other tests to run
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -65,8 +66,22 @@ def untraced() -> Iterator[None]:
     sys.settrace(tracing)
 
 
+class Unmonitored:
+    """The module `sys.monitoring` of Python 3.12, but for coverage's use of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.monitoring, name)  # type: ignore[attr-defined,unused-ignore]
+
+    def get_tool(self, number: int) -> str | None:
+        tool: str | None = sys.monitoring.get_tool(number)  # type: ignore[attr-defined,unused-ignore]
+        return None if tool == "coverage.py" else tool
+
+
 class Untraced:
-    """The module `sys`, but for the trace function of coverage."""
+    """The module `sys`, but for coverage, whether it traces lines or monitors them."""
+
+    if hasattr(sys, "monitoring"):
+        monitoring = Unmonitored()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)
@@ -82,7 +97,16 @@ def _replaying() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:  # not the test's own, which it may undo
         for module in ("srcdiff.api.player", "srcdiff.replay.entry"):
             patch.setattr(f"{module}.sys", Untraced())
+        if hasattr(sys, "monitoring"):
+            patch.setattr("srcdiff.api.player._monitoring", Untraced.monitoring)
         yield
+
+
+@pytest.fixture
+def code_dies() -> None:
+    """For tests of how long code lives: coverage that monitors keeps all that has run."""
+    if hasattr(sys, "monitoring") and sys.monitoring.get_tool(sys.monitoring.COVERAGE_ID) == "coverage.py":
+        pytest.skip("coverage keeps every code object; the versions without coverage run this")
 
 
 @pytest.fixture
@@ -100,3 +124,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(encoding="utf-8")
 
     return check
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was collected stays to the end: the garbage collector need not look at it before and after every test."""
+    gc.collect()
+    gc.freeze()

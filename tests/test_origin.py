@@ -281,6 +281,7 @@ def test_every_instruction_of_any_code_can_be_described() -> None:
             assert "\n" not in origin.text
 
 
+@pytest.mark.usefixtures("code_dies")
 def test_the_source_is_let_go_with_the_code(trace: Trace) -> None:
     before = len(source_of)
     seen: list[tuple[CodeType, int]] = []

@@ -154,7 +154,6 @@ def test_explain_states_the_bytes() -> None:
 
 @pytest.fixture
 def _no_gc() -> Iterator[None]:
-    gc.collect()
     gc.disable()
     try:
         yield

@@ -107,6 +107,7 @@ def test_other_texts_and_other_names_have_their_own_files() -> None:
     assert len(set(map(filename, functions))) == 3
 
 
+@pytest.mark.usefixtures("code_dies")
 def test_the_number_of_kept_texts_is_bounded() -> None:
     first = load(SOURCE, "scaled_backward", "bounded", {})
     code = weakref.ref(first.__code__)

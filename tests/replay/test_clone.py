@@ -210,6 +210,7 @@ def test_other_threads_make_plain_arrays(tmp_path: Path) -> None:
     assert kinds == [np.ndarray, sd.Tensor]
 
 
+@pytest.mark.usefixtures("code_dies")
 def test_clones_are_forgotten_with_their_originals(tmp_path: Path) -> None:
     names = made(SQUARE, tmp_path / "model.py")
     assert sd.grad(names["f"])(2.0) == 3.0

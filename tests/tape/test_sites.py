@@ -144,6 +144,7 @@ def compiled(text: str) -> Any:
     return namespace["f"]
 
 
+@pytest.mark.usefixtures("code_dies")
 def test_code_that_dies_takes_its_sites_along() -> None:
     f = compiled("def f(x): return np.sin(x) * 2.0")
     y = f(leaf(3))
