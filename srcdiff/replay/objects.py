@@ -12,13 +12,13 @@ A class that can do more than functions and plain attributes tell (`__getattr__`
 from __future__ import annotations
 
 import dataclasses
-import reprlib
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from srcdiff.replay.classes import is_generated, is_plain_base, is_plain_class, is_plain_error, makes_plain_instances
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.effects import is_effect
@@ -26,8 +26,6 @@ from srcdiff.tape.value import TensorBase
 
 Look = Callable[[Any, str, Findings], None]
 
-#: methods that decide what any attribute is, or run where no call is seen
-_UNSEEN = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"))
 #: methods that run only where they are called by name, which no listed name does
 _UNUSED = frozenset((
     "__init__", "__new__", "__repr__", "__str__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
@@ -66,12 +64,12 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         look(value.__self__, what, findings)
         look(value.__func__, what, findings)
         return True
-    if kind is type and _makes_plain_instances(value):
+    if kind is type and makes_plain_instances(value):
         _remember(value, findings)
         _sizes(value, findings)
         findings.classes.append((value, what))
         return True
-    if kind is type and _is_plain_error(value):
+    if kind is type and is_plain_error(value):
         _remember(value, findings)
         _sizes(value, findings)
         return True
@@ -116,53 +114,6 @@ def is_owner(value: Any) -> bool:
     return not isinstance(value, type) and _kind_of_srcdiff(type(value)) is not None
 
 
-def _makes_plain_instances(cls: Any) -> bool:
-    """Whether calling a class makes an instance with a dict and runs `__init__`, and does nothing else."""
-    bases = cls.__mro__[:-1]
-    return bool(bases) and is_plain_class(cls) and not any("__new__" in vars(base) for base in bases)
-
-
-def _is_plain_error(cls: Any) -> bool:
-    """Whether a class is one of exceptions, and has nothing but its name."""
-    own = [base for base in cls.__mro__ if base.__module__ != "builtins"]
-    return issubclass(cls, Exception) and all(_NAMING.issuperset(vars(base)) for base in own)
-
-
-_NAMING = frozenset((
-    "__module__", "__doc__", "__qualname__", "__weakref__", "__dict__", "__firstlineno__", "__static_attributes__",
-    "_module_source",
-))  # fmt: skip
-
-
-class _Plain:
-    """The layout of an instance that is a dict and nothing else."""
-
-
-def is_plain_class(cls: Any) -> bool:
-    """Whether instances are made of a dict and of what the class and its bases have."""
-    layout = (cls.__basicsize__, cls.__dictoffset__) == (_Plain.__basicsize__, _Plain.__dictoffset__)
-    return layout and all(map(_is_plain_base, cls.__mro__[:-1]))
-
-
-def _is_plain_base(base: Any) -> bool:
-    names = vars(base)
-    if type(base) is not type or "__slots__" in names:
-        return False
-    # a frozen dataclass refuses to be written
-    frozen = getattr(names.get("__dataclass_params__"), "frozen", False)
-    return all(frozen and is_generated(names[name]) for name in _UNSEEN.intersection(names))
-
-
-_REPR = (dataclasses.__file__, reprlib.__file__)
-
-
-def is_generated(value: Any) -> bool:
-    """Whether `dataclasses` has written a method, which then looks at fields alone."""
-    if getattr(value, "__name__", "") == "__repr__" and value.__code__.co_filename in _REPR:
-        value = getattr(value, "__wrapped__", None)  # with what stops it from going round
-    return type(value) is FunctionType and value.__code__.co_qualname.startswith("__create_fn__.")
-
-
 def _container(value: Any, what: str, findings: Findings, look: Look) -> None:
     parts = tuple(value.values()) if type(value) is dict else tuple(value)
     content = (tuple(value), parts) if type(value) is dict else parts
@@ -186,7 +137,7 @@ def _module(module: Any, what: str, findings: Findings, look: Look) -> None:
         else:
             look(part, f"{what}.{name}", findings)
     for base in type(module).__mro__:
-        if not is_srcdiff(base) and base is not object and not _is_plain_base(base):
+        if not is_srcdiff(base) and base is not object and not is_plain_base(base):
             raise RefusedError(f"{what} is a {base.__qualname__}, whose attributes cannot be told beforehand")
 
 

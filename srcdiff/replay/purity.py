@@ -27,12 +27,11 @@ from srcdiff.replay.allowed import (
     INSTRUCTIONS,
     INTRINSICS,
     MODULES,
-    MUTATORS,
     ORIGINAL_BUILTINS,
-    ORIGINALS,
     STEPS,
 )
-from srcdiff.replay.dotted import METHOD, follow, is_namespace
+from srcdiff.replay.attributes import accept_attribute, is_listed_part, resolve_all
+from srcdiff.replay.dotted import follow, is_namespace
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.replay.instructions import (
@@ -46,11 +45,8 @@ from srcdiff.replay.instructions import (
 from srcdiff.replay.known import filters, is_known, stores
 from srcdiff.replay.objects import (
     accept,
-    implicit,
     is_srcdiff,
     may_be_something_else,
-    resolve,
-    resolve_class,
 )
 from srcdiff.replay.readings import imported, matched, read_by_name
 from srcdiff.replay.values import MANAGING, defaults, is_constant, manager, partial, record
@@ -81,80 +77,20 @@ def examine(
         _value(bound, "self", findings)
     for argument in static:
         _value(argument, "an argument", findings)
-    _resolve(findings)
+    resolve_all(findings, _value)
     if any(name == "linalg" for _, _, name in findings.attributes):
         findings.modules += [inner for module in findings.modules if (inner := vars(module).get("linalg")) in MODULES]
     for _, _, name in findings.stored:
         if not may_be_something_else(name):
             findings.fields.add(name)
     for code, here, name in findings.attributes:
-        _attribute(code, here, name, findings)
+        accept_attribute(code, here, name, findings, _value)
     if findings.stored and findings.instances:
         code, here, name = findings.stored[0]
         raise RefusedError(
             f"{where(code, here)}: .{name} is stored, and {findings.instances[0][1]} is read from outside"
         )
     return findings
-
-
-def _resolve(findings: Findings) -> None:
-    """Look at what the names in the code are as attributes of the instances there are, until there is nothing new."""
-    done: set[tuple[int, str]] = set()
-    before = -1
-    while before != len(done) + len(findings.modules) + len(findings.stored) + findings.formats:
-        before = len(done) + len(findings.modules) + len(findings.stored) + findings.formats
-        names = {name for _, _, name in findings.attributes}
-        for known in list(findings.instances):
-            for name in names.union(implicit(type(known[0]), findings.formats), known[2]):
-                if (id(known[0]), name) not in done:
-                    done.add((id(known[0]), name))
-                    if resolve(name, known, findings, _value) and not may_be_something_else(name):
-                        findings.fields.add(name)
-            if findings.makes:
-                _value(type(known[0]), known[1], findings)
-        for cls, what in list(findings.classes):
-            for name in names.union(implicit(cls, findings.formats), ("__init__", "__post_init__")):
-                if (id(cls), name) not in done:
-                    done.add((id(cls), name))
-                    if resolve_class(name, cls, what, findings, _value) and not may_be_something_else(name):
-                        findings.fields.add(name)
-        for module in list(findings.modules):
-            for name in names:
-                part = vars(module).get(name)
-                if isinstance(part, ModuleType) and is_srcdiff(part):
-                    _value(part, name, findings)
-
-
-def _attribute(code: CodeType, here: int, name: str, findings: Findings) -> None:
-    """Accept the attribute of whatever it may be read of."""
-    if name in MUTATORS:
-        findings.stores = True
-    elif name not in ATTRIBUTES and name not in findings.fields and not (findings.step and name in STEPS):
-        raise RefusedError(f"{where(code, here)}: .{name} is not known to be free of effects")
-    for holder in findings.objects:
-        if name in holder.__dict__:
-            raise RefusedError(
-                f"{where(code, here)}: .{name} may be the attribute of a function, which may change unseen"
-            )
-    for module in findings.modules:
-        _of_module(module, code, here, name, findings)
-
-
-def _of_module(module: ModuleType, code: CodeType, here: int, name: str, findings: Findings) -> None:
-    namespace = vars(module)
-    if name not in namespace:
-        return
-    value = namespace[name]
-    _check_original(module, name, value, where(code, here))
-    if is_srcdiff(module) and not _is_own(module, value):
-        _value(value, f"{where(code, here)}: {module.__name__}.{name}", findings)
-    findings.reads.append(Read("module", namespace, name, value))
-
-
-def _check_original(module: ModuleType, name: str, value: Any, place: str) -> None:
-    known = ORIGINALS.get(module.__name__)
-    if known is not None and known.get(name, MISSING) is not value:
-        raise RefusedError(f"{place}: {module.__name__}.{name} is not what it was when srcdiff was imported")
 
 
 def _value(value: Any, what: str, findings: Findings) -> None:
@@ -321,31 +257,12 @@ def _dotted(
         name += f".{step.name}"
     if not steps:
         _value(value, f"{place}: {name}", findings)
-    elif not _is_listed_part(steps[-1], place, findings):
+    elif not is_listed_part(steps[-1], place, findings):
         _value(steps[-1].value, f"{place}: {name}", findings)
     last = steps[-1].value if steps else value
     if isinstance(last, (type, FunctionType, ModuleType)) or type(last) is object or is_member(last):
         fixed[steps[-1].index if steps else k] = last
     return {step.index for step in steps}
-
-
-def _is_listed_part(step: Any, place: str, findings: Findings) -> bool:
-    """Whether an attribute of a module or of one of srcdiff's objects is allowed by its name."""
-    if not isinstance(step.owner, ModuleType):
-        return step.value is METHOD
-    listed = step.name in ATTRIBUTES or step.name in MUTATORS or (findings.step and step.name in STEPS)
-    if not listed or not (any(step.owner is module for module in MODULES) or is_srcdiff(step.owner)):
-        return False
-    _check_original(step.owner, step.name, step.value, place)
-    if isinstance(step.value, ModuleType) or not _is_own(step.owner, step.value):
-        return False
-    findings.stores = findings.stores or step.name in MUTATORS or stores(step.value)
-    return True
-
-
-def _is_own(module: ModuleType, value: Any) -> bool:
-    """Whether a function of one of srcdiff's modules is not one that the user has put there."""
-    return module.__name__ in ORIGINALS or not callable(value) or is_srcdiff(value) or is_srcdiff(type(value))
 
 
 def _global(code: CodeType, here: int, name: str, namespace: dict[str, Any], findings: Findings) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from srcdiff.replay.objects import is_plain_class
+from srcdiff.replay.classes import is_plain_class
 
 _SAMPLE: Any = collections.namedtuple("_SAMPLE", "a")
 _FIELD = type(vars(_SAMPLE)["a"])

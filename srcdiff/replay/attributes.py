@@ -1,0 +1,94 @@
+"""What the attributes that code names may be, whatever they are read of: modules, instances, classes, arrays and
+containers.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, ModuleType
+from typing import Any
+
+from srcdiff.origin import where
+from srcdiff.replay.allowed import ATTRIBUTES, MODULES, MUTATORS, ORIGINALS, STEPS
+from srcdiff.replay.dotted import METHOD
+from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
+from srcdiff.replay.known import stores
+from srcdiff.replay.objects import Look, implicit, is_srcdiff, may_be_something_else, resolve, resolve_class
+
+
+def resolve_all(findings: Findings, look: Look) -> None:
+    """Look at what the names in the code are as attributes of the instances there are, until there is nothing new."""
+    done: set[tuple[int, str]] = set()
+    before = -1
+    while before != len(done) + len(findings.modules) + len(findings.stored) + findings.formats:
+        before = len(done) + len(findings.modules) + len(findings.stored) + findings.formats
+        names = {name for _, _, name in findings.attributes}
+        for known in list(findings.instances):
+            for name in names.union(implicit(type(known[0]), findings.formats), known[2]):
+                if (id(known[0]), name) not in done:
+                    done.add((id(known[0]), name))
+                    if resolve(name, known, findings, look) and not may_be_something_else(name):
+                        findings.fields.add(name)
+            if findings.makes:
+                look(type(known[0]), known[1], findings)
+        for cls, what in list(findings.classes):
+            for name in names.union(implicit(cls, findings.formats), ("__init__", "__post_init__")):
+                if (id(cls), name) not in done:
+                    done.add((id(cls), name))
+                    if resolve_class(name, cls, what, findings, look) and not may_be_something_else(name):
+                        findings.fields.add(name)
+        for module in list(findings.modules):
+            for name in names:
+                part = vars(module).get(name)
+                if isinstance(part, ModuleType) and is_srcdiff(part):
+                    look(part, name, findings)
+
+
+def accept_attribute(code: CodeType, here: int, name: str, findings: Findings, look: Look) -> None:
+    """Accept the attribute of whatever it may be read of."""
+    if name in MUTATORS:
+        findings.stores = True
+    elif name not in ATTRIBUTES and name not in findings.fields and not (findings.step and name in STEPS):
+        raise RefusedError(f"{where(code, here)}: .{name} is not known to be free of effects")
+    for holder in findings.objects:
+        if name in holder.__dict__:
+            raise RefusedError(
+                f"{where(code, here)}: .{name} may be the attribute of a function, which may change unseen"
+            )
+    for module in findings.modules:
+        _of_module(module, code, here, name, findings, look)
+
+
+def _of_module(module: ModuleType, code: CodeType, here: int, name: str, findings: Findings, look: Look) -> None:
+    namespace = vars(module)
+    if name not in namespace:
+        return
+    value = namespace[name]
+    _check_original(module, name, value, where(code, here))
+    if is_srcdiff(module) and not _is_own(module, value):
+        look(value, f"{where(code, here)}: {module.__name__}.{name}", findings)
+    findings.reads.append(Read("module", namespace, name, value))
+
+
+def _check_original(module: ModuleType, name: str, value: Any, place: str) -> None:
+    known = ORIGINALS.get(module.__name__)
+    if known is not None and known.get(name, MISSING) is not value:
+        raise RefusedError(f"{place}: {module.__name__}.{name} is not what it was when srcdiff was imported")
+
+
+def is_listed_part(step: Any, place: str, findings: Findings) -> bool:
+    """Whether an attribute of a module or of one of srcdiff's objects is allowed by its name."""
+    if not isinstance(step.owner, ModuleType):
+        return step.value is METHOD
+    listed = step.name in ATTRIBUTES or step.name in MUTATORS or (findings.step and step.name in STEPS)
+    if not listed or not (any(step.owner is module for module in MODULES) or is_srcdiff(step.owner)):
+        return False
+    _check_original(step.owner, step.name, step.value, place)
+    if isinstance(step.value, ModuleType) or not _is_own(step.owner, step.value):
+        return False
+    findings.stores = findings.stores or step.name in MUTATORS or stores(step.value)
+    return True
+
+
+def _is_own(module: ModuleType, value: Any) -> bool:
+    """Whether a function of one of srcdiff's modules is not one that the user has put there."""
+    return module.__name__ in ORIGINALS or not callable(value) or is_srcdiff(value) or is_srcdiff(type(value))
