@@ -62,7 +62,10 @@ class Compiled(Transformed):
         style = style_of(config.options)
         with kept():
             for entry in self._player.entries:
-                if entry.style == style and (values := entry.enter(args, kwargs, True, True)) is not False:
+                if entry.style != style:
+                    continue
+                entry.tried = True
+                if (values := entry.enter(args, kwargs, True, True)) is not False:
                     return entry, values
         return None
 

@@ -57,6 +57,8 @@ class Entry:
     #: the effects of the recorded call
     recorded: Any = ()
     checks: int = CHECKS
+    #: whether a call was tried, and how many it served
+    tried: bool = False
     plays: int = 0
     #: calls since the last replay that the guard accepted, and that took another path; what the count of replays was
     strays: int = 0
@@ -215,7 +217,8 @@ class Player:
             reason += f"; it has other shapes, dtypes or values than the {len(self.entries)} recorded before"
         for known in self.entries:
             if known.path() == entry.path() and not known.plays:
-                self.traced_only[entry.signature] = "it warned, or took another path, whenever it was replayed"
+                if known.tried:  # else another thread has recorded the same just now
+                    self.traced_only[entry.signature] = "it warned, or took another path, whenever it was replayed"
                 return
             if known.signature == entry.signature:
                 reason = "another path through its branches, or other values read from outside"
