@@ -48,10 +48,13 @@ class Generator:
             raise RandomError(f"Generator: device {str(device)!r} does not exist here, expected 'cpu'")
         self.device = "cpu"
         self._lock = threading.RLock()
+        #: the thread that drew last, and how often that was another one than before
+        self._drawer = self._turn = 0
         self._start(_UNSEEDED)
 
     def _start(self, seed: int) -> None:
         with self._lock:
+            self._take_turn()
             self._seed = seed
             self._stream: np.random.Generator | None = None
 
@@ -110,21 +113,33 @@ class Generator:
             }
 
     def mark(self) -> Any:
-        """Where the stream is, for `rewind`: quicker than a state."""
-        return self._seed, None if self._stream is None else self._stream.bit_generator.state
+        """Where the stream is, for `rewind` in this thread: quicker than a state."""
+        with self._lock:
+            self._take_turn()
+            return self._seed, None if self._stream is None else self._stream.bit_generator.state, self._turn
 
     def rewind(self, mark: Any) -> None:
-        """Continues from where `mark` was called."""
-        seed, state = mark
-        if state is None:
-            self._start(seed)
-        else:
-            self._seed, self._rng.bit_generator.state = mark
+        """Continues from where `mark` was called, unless another thread has drawn since: no number is given twice."""
+        seed, state, turn = mark
+        with self._lock:
+            if self._turn != turn:
+                return
+            if state is None:
+                self._start(seed)
+            else:
+                self._seed, self._rng.bit_generator.state = seed, state
+
+    def _take_turn(self) -> None:
+        thread = threading.get_ident()
+        if thread != self._drawer:
+            self._drawer = thread
+            self._turn += 1
 
     @contextmanager
     def _drawing(self) -> Iterator[np.random.Generator]:
         """NumPy's generator, for the one thread that is drawing."""
         with self._lock:
+            self._take_turn()
             yield self._rng
 
     def __getstate__(self) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import srcdiff as sd
 from srcdiff import random
 from srcdiff.errors import DTypeError, RandomError, ShapeError
 from srcdiff.random import Generator
@@ -230,3 +231,22 @@ def test_threads_share_a_generator_without_losing_or_repeating_draws() -> None:
 def test_what_cannot_be_drawn_is_refused_by_name(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_going_back_gives_no_number_twice_to_two_threads() -> None:
+    """A replay that strays puts back what it drew, unless another thread has drawn in between."""
+    generator = random.default_generator
+    with random.fork_rng():
+        random.manual_seed(0)
+        mark = generator.mark()
+        first = sd.rand(3).numpy()
+        generator.rewind(mark)
+        np.testing.assert_array_equal(sd.rand(3).numpy(), first)
+
+        mark, drawn = generator.mark(), []
+        sd.rand(3)
+        thread = threading.Thread(target=lambda: drawn.append(sd.rand(3).numpy()))
+        thread.start()
+        thread.join()
+        generator.rewind(mark)
+        assert not np.isin(sd.rand(6).numpy(), drawn[0]).any()
