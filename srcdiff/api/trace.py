@@ -103,10 +103,12 @@ def trace(
         if not before[0]:
             modes.update(grad=True)
         result = function(*args, **kwargs)
-    except ValueError as error:
-        # NumPy hides what a Tensor's __float__ raises behind "setting an array element with a sequence"
-        if isinstance(error.__cause__, GradientLostError):
-            raise error.__cause__ from None
+    except (ValueError, TypeError, RuntimeError, SystemError) as error:
+        # NumPy hides what a Tensor's __float__ raises behind "setting an array element with a sequence", C code of
+        # SciPy's behind "returned a result with an exception set"
+        cause = error.__cause__
+        if isinstance(cause, GradientLostError):
+            raise cause from None
         raise
     finally:
         if not before[0]:

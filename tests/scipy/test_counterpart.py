@@ -14,8 +14,10 @@ from srcdiff.errors import GradientLostError
 stats = pytest.importorskip("scipy.stats")
 import scipy.linalg  # noqa: E402
 import scipy.optimize  # noqa: E402
+import scipy.sparse  # noqa: E402
 import scipy.special  # noqa: E402
 from scipy.integrate import quad  # noqa: E402
+from scipy.optimize import brentq  # noqa: E402
 
 X = np.array([0.5, 1.5, 2.5])
 
@@ -84,3 +86,16 @@ def test_solvers_work_where_nothing_is_differentiated() -> None:
         return a * scipy.optimize.brentq(lambda x: x * x - 2.0, 0.0, 5.0, full_output=True)[0]
 
     assert sd.grad(f)(3.0) == pytest.approx(2.0**0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        (lambda a: brentq(lambda x: x * x - a, 0, 2), "call srcdiff.scipy.optimize.brentq"),
+        (lambda a: scipy.sparse.csr_array(a * np.eye(2)).sum(), "no counterpart of scipy.sparse.csr_array"),
+        (lambda a: quad(lambda t: a * t, 0.0, 1.0)[0], "call srcdiff.scipy.integrate.quad"),
+    ],
+)
+def test_errors_that_scipy_makes_of_the_refusal_do_not_hide_it(call: Callable[[Any], Any], instead: str) -> None:
+    with pytest.raises(GradientLostError, match=instead):
+        sd.grad(call)(0.5)
