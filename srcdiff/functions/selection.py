@@ -11,6 +11,7 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.functions.dispatch import has_operand, implements, no_value, operand, values_of
 from srcdiff.functions.reductions import as_array, highest, lowest, size
+from srcdiff.index import Dynamic, Index
 from srcdiff.ops import elementwise as e
 from srcdiff.ops import selection as s
 from srcdiff.ops import special
@@ -253,12 +254,20 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     below = np.clip(place, 0, max(n - 2, 0))
     above = np.minimum(below + 1, n - 1)
     inside = (place >= 0) & (place < n - 1)
-    run = e.where(inside, xp[above] - xp[below], 1.0)
-    line = (fp[above] - fp[below]) / run * (x - xp[below]) + fp[below]
+    (x0, y0), (x1, y1) = ([_entries(table, place) for table in (xp, fp)] for place in (below, above))
+    run = e.where(inside, x1 - x0, 1.0)
+    line = (y1 - y0) / run * (x - x0) + y0
     last = e.equal(x, xp[-1])
     out = e.where(inside, line, e.where(last, fp[-1], fp[-1] if right is None else operand(right)))
     out = e.where(place < 0, fp[0] if left is None else operand(left), out)
     return e.where(e.isnan(x), np.nan, out)
+
+
+def _entries(table: Any, places: Any) -> Any:
+    """`table[places]`; the places may be a Tensor, and the table an array."""
+    if isinstance(table, np.ndarray) and isinstance(places, TensorBase):
+        return REGISTRY["getitem"](table, places, index=Index((Dynamic(0),), False, False))
+    return table[places]
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, ...]:

@@ -17,6 +17,9 @@ def automatic() -> Iterator[None]:
         yield
 
 
+TABLE = np.array([3.0, 2.0, -0.5])
+
+
 def written(x: Any) -> Any:
     y = x * 2.0
     y[y < 0] = 0.5
@@ -67,6 +70,7 @@ FUNCTIONS: list[Callable[[Any], Any]] = [
     lambda x: np.sum(np.linspace(-1, 3, 9)[np.searchsorted(np.linspace(-1, 3, 9), x)] * x),
     lambda x: np.sum(np.arange(9.0)[np.digitize(x, np.linspace(-1, 3, 9)) - 1] * x),
     lambda x: np.sum(np.interp(x, np.array([-1.0, 0.0, 1.0]), np.array([1.0, 3.0, 2.0])) * x),
+    lambda x: np.sum(np.interp(x, [-1.0, 0.0, 1.0], TABLE) * x) + np.interp(x[0], TABLE[::-1], x[:3]),
     written, copied, looped, with_positions, of_a_matrix, close,
 ]  # fmt: skip
 X = np.array([0.3, 1.2, -0.7, 0.9, 2.1, 0.6])
