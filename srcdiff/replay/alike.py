@@ -9,6 +9,8 @@ import numpy as np
 
 #: stands in `same` for what may be anything
 ANYTHING: Final = object()
+#: parts of a dict that are looked at one by one
+FEW: Final = 12
 
 
 def same(value: Any, expected: Any) -> bool:

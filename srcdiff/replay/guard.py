@@ -73,7 +73,7 @@ def _argument(
         dtype = w.bind(value.dtype, str(value.dtype))
         w.require(
             f"type({name}) is {w.bind(np.ndarray, 'ndarray')}",
-            f"{name}.shape == {value.shape}",
+            *shape_conditions(name, value.shape),
             f"({name}.dtype is {dtype} or {name}.dtype == {dtype})",
         )
         arrays.append(name)
@@ -131,6 +131,19 @@ def _argument(
         raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
 
+def shape_conditions(name: str, shape: tuple[int, ...], first: str = "") -> list[str]:
+    """That an array, or NumPy's scalar, in the variable `name` has that shape; `first` is how it is read first.
+    Counting takes two thirds of the time in which a tuple is made and compared.
+    """
+    first = first or name
+    if len(shape) > 2 or shape[:1] == (0,):
+        return [f"{first}.shape == {shape}"]
+    sizes = [f"len({name}) == {shape[0]}"] if shape else []
+    if len(shape) == 2:
+        sizes.append(f"{name}.size == {shape[0] * shape[1]}")
+    return [f"{first}.ndim == {len(shape)}", *sizes]
+
+
 def tensor_conditions(w: Writer, name: str, inner: str, tensor: Any) -> list[str]:
     """That a Tensor has a value like that of `tensor`, which comes into the variable `inner`, and is a leaf if that is
     one, without hooks, or else outside any graph. Raises RefusedError for other Tensors.
@@ -138,7 +151,7 @@ def tensor_conditions(w: Writer, name: str, inner: str, tensor: Any) -> list[str
     value = tensor._value
     dtype = w.bind(value.dtype, str(value.dtype))
     conditions = [
-        f"({inner} := {name}._value).shape == {value.shape}",
+        *shape_conditions(inner, value.shape, f"({inner} := {name}._value)"),
         f"({inner}.dtype is {dtype} or {inner}.dtype == {dtype})",
     ]
     if tensor._edge is None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.replay.alike import ANYTHING, FEW
 from srcdiff.replay.classes import is_generated, is_plain_base, is_plain_class, is_plain_error, makes_plain_instances
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.tape import record
@@ -126,7 +127,9 @@ def _module(module: Any, what: str, findings: Findings, look: Look) -> None:
     state = module.__dict__
     if module._hooked and any(state[table] for table in state if table.endswith("_hooks")):
         raise RefusedError(f"{what} is a module with hooks")
-    findings.reads.append(Read("content", state, "state", (tuple(state), tuple(state.values()))))
+    few = len(state) <= FEW  # of others all is looked at at once
+    values = tuple(ANYTHING if few and name in _ASIDE else value for name, value in state.items())
+    findings.reads.append(Read("content", state, "state", (tuple(state), values)))
     for name, part in state.items():
         if name in _ASIDE or name.endswith("_hooks"):
             continue

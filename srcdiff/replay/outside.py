@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.replay.alike import ANYTHING, holds, same, unchanged
+from srcdiff.replay.alike import ANYTHING, FEW, holds, same, unchanged
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.findings import MISSING, Read, RefusedError
 from srcdiff.replay.places import Place
 from srcdiff.replay.writer import Writer
 
 CONSTANT_TYPES = (int, float, bool, complex, str, bytes)
-#: parts of a dict that are looked at one by one
-_FEW = 12
 
 
 def outside_conditions(w: Writer, reads: Sequence[Read], copies: dict[int, Any]) -> list[str]:
@@ -81,7 +79,7 @@ def _content(w: Writer, holder: str, read: Read, copies: dict[int, Any]) -> list
         conditions = [f"len({holder}) == {len(parts)}"]
     else:
         keys, parts = read.value
-        if len(keys) <= _FEW and all(type(key) is str for key in keys):
+        if len(keys) <= FEW and all(type(key) is str for key in keys):
             return _of_few(w, holder, id(read.holder), dict(zip(keys, parts, strict=True)), copies)
         now = f"{holder}.values()"
         conditions = [f"{w.bind(same, 'same')}((*{holder},), {w.bind(keys, 'keys')})"]
@@ -111,6 +109,8 @@ def _of_few(w: Writer, holder: str, number: int, content: dict[str, Any], copies
         place = f"{holder}.get({key!r})"
         if Place(number, key) in w.numbers:
             conditions.append(_number(w, place, Place(number, key), part))
+        elif part is ANYTHING:
+            continue
         elif part is None or type(part) is bool:
             conditions.append(f"{place} is {part}")
         elif type(part) in CONSTANT_TYPES or type(part) in SCALAR_TYPES or type(part) is tuple:

@@ -12,20 +12,25 @@ def enter(args, kwargs, anyhow=False):
     params_w = params['w']
     if not (
         type(params_w) is ndarray
-        and params_w.shape == (3, 2)
+        and params_w.ndim == 2
+        and len(params_w) == 3
+        and params_w.size == 6
         and (params_w.dtype is float64 or params_w.dtype == float64)
     ):
         return False
     params_b = params['b']
     if not (
         type(params_b) is ndarray
-        and params_b.shape == (2,)
+        and params_b.ndim == 1
+        and len(params_b) == 2
         and (params_b.dtype is float64 or params_b.dtype == float64)
     ):
         return False
     if not (
         type(x) is ndarray
-        and x.shape == (4, 3)
+        and x.ndim == 2
+        and len(x) == 4
+        and x.size == 12
         and (x.dtype is float64 or x.dtype == float64)
     ):
         return False
