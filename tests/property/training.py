@@ -78,10 +78,11 @@ class Side:
 
     def tensor(self, tensor: Any, deep: bool = True) -> list[Any]:
         """All of a tensor."""
+        array = tensor.numpy(force=True)
         found = [
             type(tensor).__name__, self.number(tensor), tensor.requires_grad, tensor.is_leaf, tensor._is_view(),
             tensor._inference or tensor._version, None if tensor.grad_fn is None else tensor.grad_fn.name(),
-            tensor.numpy(force=True).copy(),
+            array.strides if array.size else (), array.copy(),
         ]  # fmt: skip
         if deep and tensor.is_leaf and tensor.grad is not None:
             found.append(self.tensor(tensor.grad, False))

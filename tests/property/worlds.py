@@ -74,7 +74,7 @@ class Writer:
         lines += [*self.some(pieces.UPDATES, 0.9), *self.some(pieces.AFTERWARDS, 0.1 if self.tidy else 0.5)]
         if r.random() < 0.15:
             place = r.randrange(len(lines) + 1)
-            while place < len(lines) and lines[place].startswith(" "):
+            while place < len(lines) and lines[place].startswith((" ", "except", "finally", "else")):
                 place += 1
             lines[place:place] = self.choice(pieces.UNUSUAL).splitlines()
         return [*lines, *self.choice(pieces.RESULTS).splitlines()]
