@@ -19,7 +19,7 @@ from srcdiff.config import config
 from srcdiff.core.program import Program
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.random import kept
-from srcdiff.replay.findings import RefusedError
+from srcdiff.replay.findings import RefusedError, UnclearError
 from srcdiff.replay.number import UnfitError
 from srcdiff.replay.places import Place, alone
 from srcdiff.tape.lower import edge_node
@@ -158,6 +158,8 @@ class Compiled(Transformed):
                 entry.recorded = watched.recorder.effects
                 player.add(entry)
                 return True
+        except UnclearError:
+            numbers.unclear(places)
         except (RefusedError, CompileError):
             numbers.keep(places)
         return False

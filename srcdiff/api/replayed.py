@@ -15,7 +15,7 @@ from srcdiff.config import Options, config
 from srcdiff.errors import CompileError, ReplayError
 from srcdiff.random import default_generator, kept
 from srcdiff.replay.entry import Enter
-from srcdiff.replay.findings import EffectError, Findings, RefusedError
+from srcdiff.replay.findings import EffectError, Findings, RefusedError, UnclearError
 from srcdiff.replay.number import UnfitError
 from srcdiff.runtime_arrays import StrayError
 from srcdiff.tape.modes import modes
@@ -68,6 +68,9 @@ class Replayed(Transformed):
             places = numbers.changed(args, kwargs, chosen, findings, known)
             try:
                 watched = watch(function, args, kwargs, chosen, names, findings, places)
+            except UnclearError:
+                numbers.unclear(places)
+                return None
             except UnfitError as error:
                 numbers.keep([places[k] for k in error.numbers] or places)
         watched.signature = player.signature(args, kwargs, chosen, style)

@@ -18,6 +18,9 @@ from srcdiff.replay.places import Place, alone, in_arguments, of_argument, outsi
 from srcdiff.replay.records import fields_of
 from srcdiff.tape.value import TensorBase
 
+#: recordings that cannot tell a number from a constant, before numbers are constants
+_MOST_UNCLEAR = 6
+
 
 @dataclass(slots=True)
 class Numbers:
@@ -27,6 +30,8 @@ class Numbers:
 
     inputs: set[Place] = field(default_factory=set)
     constants: set[Place] = field(default_factory=set)
+    #: recordings in which one of them could not be told from a constant
+    _unclear: int = 0
     #: integers among the arguments, as they were in the last call that was traced
     _last: dict[Place, int] = field(default_factory=dict)
 
@@ -67,6 +72,12 @@ class Numbers:
         """These are constants from now on."""
         self.constants.update(places)
         self.inputs -= self.constants
+
+    def unclear(self, places: Iterable[Place]) -> None:
+        """A recording could not tell one of these from a constant: the next call may show it, but not forever."""
+        self._unclear += 1
+        if self._unclear > _MOST_UNCLEAR:
+            self.keep(places)
 
     def settle(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Have the integers among the arguments be constants. Whether one of them was an input."""

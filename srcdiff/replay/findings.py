@@ -11,6 +11,10 @@ class RefusedError(Exception):
     """The function cannot be proved to be replayable."""
 
 
+class UnclearError(RefusedError):
+    """A number that changes cannot be told from a constant that is like it; another call may show which is which."""
+
+
 class EffectError(RefusedError):
     """A recorded call has done something that is seen outside, and that has been undone."""
 

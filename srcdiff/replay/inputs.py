@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.findings import Findings, RefusedError, UnclearError
 from srcdiff.replay.number import Number, UnfitError, as_float, sum_
 from srcdiff.replay.places import Place, of_argument, outside, standing_in
 from srcdiff.replay.recorder import Recorder
@@ -45,4 +45,6 @@ class Inputs:
     def refusal(self, otherwise: str) -> RefusedError:
         """Why the recording failed."""
         reason = self._recorder.failed or otherwise
+        if self._recorder.unclear:
+            return UnclearError(reason)
         return UnfitError(reason, self._recorder.unfit) if self.places else RefusedError(reason)

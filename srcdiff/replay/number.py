@@ -72,6 +72,8 @@ class Number:
         """What stands for it in an operation with a Tensor: an object by which the recorder knows it."""
         if type(self.value) is int and tensor._value.dtype.kind not in "fc":
             self.refuse("it meets an array of integers")
+        if self.value != self.value:
+            self.refuse("it is NaN, which is like no other")
         known: Any
         if type(self.value) is np.float64:
             known, text = np.array(self.value)[()], self.text

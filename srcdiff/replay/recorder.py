@@ -63,6 +63,8 @@ class Recorder:
         self.conditions: list[str] = []
         #: those of the numbers with which more is done
         self.unfit: frozenset[int] = frozenset()
+        #: one of the numbers cannot be told from a constant
+        self.unclear = False
         #: random numbers: the input, and what draws it
         self.draws: list[tuple[Node, Callable[[], Any]]] = []
         #: arrays from outside, whose contents are guarded, by id
@@ -171,8 +173,24 @@ class Recorder:
             return node
         if type(operand) in SCALARS or isinstance(operand, np.generic):
             known = self.numbers.get(id(operand))
-            return self._number(*known) if known is not None and known[0] is operand else self.builder.literal(operand)
+            if known is not None and known[0] is operand:
+                return self._number(*known)
+            self._differs(operand)
+            return self.builder.literal(operand)
         return self.constant(operand)
+
+    def _differs(self, constant: Any) -> None:
+        """End the recording if a constant is like a number that changes: a backward pass takes the numbers of an
+        operation from its site, where they may come from an earlier call.
+        """
+        dtype = np.asarray(constant).dtype
+        with np.errstate(all="ignore"):
+            like = [
+                constant == n or (dtype.kind == "f" and constant == dtype.type(n)) for n, _ in self.numbers.values()
+            ]
+        if any(like):
+            self.unclear = True
+            self._refuse("a number that changes is like a constant")
 
     def _node_of(self, tensor: Any, writing: bool) -> Node | None:
         view = tensor._view
@@ -206,6 +224,8 @@ class Recorder:
             return drawn[1]
         if self.draws and self.known.get(id(array)) is not array:
             self._refuse("an array that may be made of random numbers is used")
+        if array.ndim == 0:
+            self._differs(array)
         node, contents = self.builder.input(aval_of(array)), np.array(array)
         self._constant_of[id(array)] = (node, array, contents)
         self.constants.append((node, contents))
