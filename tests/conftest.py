@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import srcdiff as sd
 from tests.answers import Answers
 
 # The same examples on every run, and no time limit for one: machines differ.
@@ -64,6 +65,15 @@ def untraced() -> Iterator[None]:
     sys.settrace(None)
     yield
     sys.settrace(tracing)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forgotten() -> Iterator[None]:
+    """What one file compiled is not there for others; what stays is not looked at as garbage again."""
+    yield
+    sd.cache_clear()
+    gc.collect()
+    gc.freeze()
 
 
 class Unmonitored:
@@ -127,6 +137,6 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What was collected stays to the end: the garbage collector need not look at it before and after every test."""
+    """The tests that were found stay to the end: the garbage collector need not look at them during each."""
     gc.collect()
     gc.freeze()
