@@ -48,7 +48,7 @@ class Modes(threading.local):
         else:
             self.recording = self.unwatched()
         barred = bool(self.recorder or self.anomaly or self.pack_hooks or self.inference or self.dual)
-        if barred is not config.current.barred:
+        if not barred is config.current.barred is (config.current.style is None):  # an interrupt may leave these apart
             config.current.settle(barred=barred)
 
     def unwatched(self) -> int:

@@ -121,3 +121,12 @@ def test_a_gradient_function_that_is_interrupted_leaves_nothing_behind() -> None
                 assert np.geterr() == errors
             for _ in range(3):
                 np.testing.assert_allclose(gradient(x), want)
+
+
+def test_an_interrupt_between_a_mode_and_its_mark_is_mended_by_the_next_change() -> None:
+    current = config.current
+    style = current.style
+    for barred, shown in ((False, None), (True, style)):
+        current.barred, current.style = barred, shown
+        modes.update()
+        assert (current.barred, current.style) == (False, style)
