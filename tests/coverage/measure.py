@@ -226,11 +226,8 @@ class Law:
 
         h = 1e-4
         want = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
-        again = sd.grad(slope, argnums=self.argnums)
-        return all(
-            close(np.sum(np.real(np.conj(flat(again(*fresh(self.values)))) * flat(along))), want, 1e-5)
-            for _ in range(2)
-        )
+        got = flat(sd.grad(slope, argnums=self.argnums)(*fresh(self.values)))
+        return close(np.sum(np.real(np.conj(got) * flat(along))), want, 1e-5)
 
     def single(self) -> bool | None:
         """Gradients of float32 arrays are float32; None if the function does not take them."""
