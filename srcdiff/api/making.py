@@ -14,8 +14,9 @@ from srcdiff.api.watching import Watched
 from srcdiff.codegen.header import Header
 from srcdiff.codegen.loader import load
 from srcdiff.codegen.loops import emit_loops
-from srcdiff.config import config
+from srcdiff.config import Options, config
 from srcdiff.core.builder import interpret
+from srcdiff.core.program import Program
 from srcdiff.errors import NotDifferentiableError
 from srcdiff.replay.entry import Result, begin, finish
 from srcdiff.replay.findings import RefusedError
@@ -74,12 +75,7 @@ def make_entry(
     wrt = tuple(tensor._node.name or "x" for tensor in tensors)
     drawn = [node for node, _ in recorder.draws]
     shown = tuple((n.name or "x", n.aval) for n in (*recorder.inputs, *recorder.expressions.values(), *drawn))
-    header = Header(name, place, (), shown, (), written_out(program))
-    source = emit_loops(program, header, quick=True, exact=options.exact)
-    if options.backend == "interpret":
-        function: Any = lambda *values: interpret(program, values)
-    else:
-        function = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
+    function, source = generated(program, Header(name, place, (), shown, (), written_out(program)), options)
     copies = shared_results(program)
     results = [_value(run, recorder, copies[0])]
     for n, leaf, out, copy in zip(wrt, run.leaves, program.outputs[1:], copies[1:], strict=False):
@@ -108,6 +104,14 @@ def make_entry(
         constants_of(args, kwargs, reads, watched.numbers),
         bool(recorder.draws),
     )
+
+
+def generated(program: Program, header: Header, options: Options) -> tuple[Callable[..., Any], str]:
+    """What computes the program of an entry, and its text."""
+    source = emit_loops(program, header, quick=True, exact=options.exact)
+    if options.backend == "interpret":
+        return lambda *values: interpret(program, values), source
+    return load(source, program.name, f"{header.function} step", {"np": np, "rt": runtime}), source
 
 
 def _value(run: Trace, recorder: Recorder, shared: bool) -> Result:

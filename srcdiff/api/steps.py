@@ -13,18 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff import runtime
 from srcdiff.api.agreement import agrees
 from srcdiff.api.given import Given, containers
+from srcdiff.api.making import generated
 from srcdiff.api.player import Entry, style_of
 from srcdiff.api.standin import StandIn
 from srcdiff.api.tree import flatten
 from srcdiff.autograd.accumulate import accumulate
 from srcdiff.codegen.header import Header
-from srcdiff.codegen.loader import load
-from srcdiff.codegen.loops import emit_loops
 from srcdiff.config import config
-from srcdiff.core.builder import interpret, rename
+from srcdiff.core.builder import rename
 from srcdiff.core.program import Node, Program
 from srcdiff.random import kept
 from srcdiff.replay import caught
@@ -146,13 +144,8 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     if not options.exact:
         program = in_pieces(in_bands(ahead(reroll(optimised(program)))))
     given = tuple((node.name or "x", node.aval) for node in inputs)
-    source = emit_loops(
-        program, Header(name, "", (), given, (), written_out(program), what="A step"), quick=True, exact=options.exact
-    )
-    if options.backend == "interpret":
-        step: Any = lambda *values: interpret(program, values)
-    else:
-        step = load(source, program.name, f"{name} step", {"np": np, "rt": runtime})
+    header = Header(name, "", (), given, (), written_out(program), what="A step")
+    step, source = generated(program, header, options)
     helpers: dict[str, Callable[..., Any]] = {"accumulate": _accumulate, "overwrite": overwrite, "replace": _replace}
     enter, text = write_entry(
         name, args, kwargs, watched.outside, recorder, step, shared_results(program), results, helpers, watched.numbers
