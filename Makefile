@@ -29,7 +29,7 @@ format: $(VENV)/stamp-dev
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/stamp-test
+bench: $(VENV)/stamp-bench
 	$(RUN) -m pytest tests/benchmarks -s $(ARGS)
 
 build: $(VENV)/stamp-dev
