@@ -14,6 +14,7 @@ import numpy as np
 from srcdiff.api.standin import StandIn
 from srcdiff.api.tree import built, is_container, parts_of
 from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.containers import DICTS
 from srcdiff.replay.inputs import Inputs
 from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.steps import StepRecorder
@@ -29,6 +30,8 @@ class Given:
         self._inputs = inputs
         #: id of a container made for the call -> it, and the caller's
         self._made: dict[int, tuple[Any, Any]] = {}
+        #: the dataclasses among the arguments, and those made for the call
+        self.records: list[Any] = []
 
     def inside(self, value: Any, name: str, path: tuple[Any, ...]) -> Any:
         """An argument, or a part of one, as the function gets it."""
@@ -49,15 +52,18 @@ class Given:
         if kind in (list, tuple):
             parts = [self.inside(part, f"{name}_{k}", (*path, k)) for k, part in enumerate(value)]
             return value if all(map(is_, parts, value)) else self._instead(value, kind(parts))
-        if kind is dict:
+        if kind in DICTS:
             named = {key: self.inside(part, f"{name}_{key}", (*path, key)) for key, part in value.items()}
-            return value if all(map(is_, named.values(), value.values())) else self._instead(value, named)
+            return value if all(map(is_, named.values(), value.values())) else self._instead(value, kind(named))
         fields = fields_of(value)
         if fields is None:
             return value
         old = [getattr(value, field) for field in fields]
         parts = [self.inside(part, f"{name}_{field}", (*path, field)) for part, field in zip(old, fields, strict=True)]
-        return value if all(map(is_, parts, old)) else self._instead(value, maker(kind)(*parts))
+        made = value if all(map(is_, parts, old)) else self._instead(value, maker(kind)(*parts))
+        if not isinstance(value, tuple):
+            self.records += [value, made]
+        return made
 
     def _instead(self, value: Any, made: Any) -> Any:
         self._made[id(made)] = (made, value)

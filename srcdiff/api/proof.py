@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from srcdiff.api.tree import flatten
 from srcdiff.config import config
 from srcdiff.replay.clone import cloned
+from srcdiff.replay.containers import DICTS
 from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.fixed import is_fixed
 from srcdiff.replay.objects import is_owner
 from srcdiff.replay.purity import examine
 from srcdiff.replay.records import fields_of
@@ -59,9 +61,9 @@ def _statics(values: Any) -> tuple[Any, ...]:
     for value in values:
         if type(value) in (list, tuple):
             found += _statics(value)
-        elif type(value) is dict:
+        elif type(value) in DICTS:
             found += _statics(value.values())
-        elif type(value) in (FunctionType, ModuleType, np.ufunc) or is_owner(value):
+        elif is_fixed(value) or is_owner(value):
             found += (value,)
         elif (names := fields_of(value)) is not None:
             found += (type(value), *_statics([getattr(value, name) for name in names]))

@@ -16,6 +16,8 @@ import numpy as np
 
 from srcdiff.api.steps import Watched, ready_step, watch_step
 from srcdiff.random import kept
+from srcdiff.replay.classes import state_of
+from srcdiff.replay.containers import MAPPINGS, WRITABLE, refill
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.places import Place
 from srcdiff.replay.recorder import AbandonedError
@@ -98,9 +100,9 @@ def _copy(value: Any) -> Any:
 @contextmanager
 def _containers(findings: Findings) -> Iterator[None]:
     """What is read from outside holds afterwards what it held before. Raises RefusedError if it did not."""
-    holders = {id(read.holder): read.holder for read in findings.reads if type(read.holder) in (dict, list)}
+    holders = {id(read.holder): read.holder for read in findings.reads if type(read.holder) in WRITABLE}
     holders.update((id(each), each) for each, _ in findings.containers)
-    holders.update((id(each.__dict__), each.__dict__) for each, *_ in findings.instances)
+    holders.update((id(state := state_of(each)), state) for each, *_ in findings.instances)
     before = [(holder, holder.copy()) for holder in holders.values()]
     arrays = [(array, array.copy()) for array in findings.arrays]
     changed = False
@@ -110,8 +112,7 @@ def _containers(findings: Findings) -> Iterator[None]:
         for holder, content in before:
             if not _same(holder, content):
                 changed = True
-                holder.clear()
-                (holder.update if type(holder) is dict else holder.extend)(content)
+                refill(holder, content)
         for array, content in arrays:
             if array.tobytes() != content.tobytes():
                 changed = True
@@ -121,5 +122,5 @@ def _containers(findings: Findings) -> Iterator[None]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    pair = [[*each, *each.values()] if type(each) is dict else each for each in (one, other)]
+    pair = [[*each, *each.values()] if type(each) in MAPPINGS else each for each in (one, other)]
     return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from srcdiff.replay.allowed import SCALAR_TYPES
-from srcdiff.replay.enums import is_member
+from srcdiff.replay.containers import DICTS
 from srcdiff.replay.findings import Findings, RefusedError
+from srcdiff.replay.fixed import is_fixed, sort_of
 from srcdiff.replay.objects import is_owner
 from srcdiff.replay.places import Place, alone, in_arguments, of_argument, outside
 from srcdiff.replay.records import fields_of
@@ -109,7 +109,7 @@ def signature_of(
             return (kind,)
         if kind in (list, tuple):
             return (kind, tuple(kind_of(part, (*path, k)) for k, part in enumerate(value)))
-        if kind is dict:
+        if kind in DICTS:
             return (kind, tuple((key, kind_of(part, (*path, key))) for key, part in value.items()))
         if kind is int and of_argument(path) in inputs:
             return (kind,)
@@ -117,8 +117,8 @@ def signature_of(
             return (kind, value)
         if kind in (float, complex):
             return (kind,)
-        if kind is FunctionType or kind is ModuleType or kind is np.ufunc or is_member(value):
-            return (kind, id(value))
+        if is_fixed(value):
+            return sort_of(value)
         names = fields_of(value)
         if names is None:
             raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")

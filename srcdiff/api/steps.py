@@ -26,6 +26,7 @@ from srcdiff.core.builder import rename
 from srcdiff.core.program import Node, Program
 from srcdiff.random import kept
 from srcdiff.replay import caught
+from srcdiff.replay.attributes import stored_in
 from srcdiff.replay.effects import Call, Effect, Returned
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.fuse import optimised
@@ -72,6 +73,15 @@ class Ready:
     lasting: set[int]
     around: caught.Watch
 
+    def stores(self) -> str | None:
+        """Why the call cannot be repeated if `.grad` or `.data` may be an attribute of another object than a Tensor."""
+        instances = [each for each, *_ in self.outside.findings.instances]
+        for instance in (*instances, *self.given.records):
+            if stored_in(instance, self.outside.findings.sets):
+                names = " or ".join(f".{name}" for name in sorted(self.outside.findings.sets))
+                return f"it may store {names} of a {type(instance).__qualname__}"
+        return None
+
 
 def ready_step(
     findings: Findings,
@@ -99,7 +109,10 @@ def ready_step(
     copies = {id(array): array.copy() for array in findings.arrays}
     lasting = containers((args, kwargs, [part for part, _ in findings.containers]))
     around = caught.Watch(findings.catches, findings.filters)
-    return Ready(new, named, given, inputs, recorder, Outside(findings, copies, label), lasting, around)
+    ready = Ready(new, named, given, inputs, recorder, Outside(findings, copies, label), lasting, around)
+    if (stored := ready.stores()) is not None:
+        raise RefusedError(stored)
+    return ready
 
 
 def watch_step(function: Callable[..., Any], ready: Ready, signature: Any) -> Watched:
@@ -111,6 +124,8 @@ def watch_step(function: Callable[..., Any], ready: Ready, signature: Any) -> Wa
             result = function(*ready.args, **ready.kwargs)
         if ready.around.reason is not None:
             recorder.fail(ready.around.reason)
+        if (stored := ready.stores()) is not None:
+            recorder.fail(stored)
         outside = ready.given.outside(result)
         if not containers(outside).isdisjoint(ready.lasting):
             recorder.fail("it returns a list or a dict that it was given or reads from outside")

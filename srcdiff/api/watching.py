@@ -18,6 +18,7 @@ from srcdiff.replay.active import active
 from srcdiff.replay.alike import unchanged
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
+from srcdiff.replay.containers import DICTS, MAPPINGS, refill
 from srcdiff.replay.findings import EffectError, Findings, RefusedError
 from srcdiff.replay.inputs import Inputs
 from srcdiff.replay.places import Place
@@ -131,25 +132,24 @@ def _refill(containers: Sequence[tuple[Any, str]], parts: Sequence[Any]) -> None
     for (container, what), before in zip(containers, parts, strict=True):
         if not _same_parts(container, before):
             changed.append(what)
-            container.clear()
-            (container.update if type(container) is dict else container.extend)(before)
+            refill(container, before)
     if changed:
         raise EffectError(f"{changed[0]} is changed, which is seen outside")
 
 
 def _same_parts(container: Any, before: Any) -> bool:
-    """Whether a list or a dict has the same objects as its copy, in the same order."""
-    pair = [[*part, *part.values()] if type(part) is dict else part for part in (container, before)]
+    """Whether a container has the same objects as its copy, in the same order."""
+    pair = [[*part, *part.values()] if type(part) in MAPPINGS else part for part in (container, before)]
     return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))
 
 
 def _containers_in(value: Any) -> Iterator[Any]:
     """The lists and dicts in an argument."""
     kind = type(value)
-    if kind is list or kind is dict:
+    if kind is list or kind in DICTS:
         yield value
-    if kind is list or kind is tuple or kind is dict:
-        for part in value.values() if kind is dict else value:
+    if kind in (list, tuple, *DICTS):
+        for part in value.values() if kind in DICTS else value:
             yield from _containers_in(part)
     elif (fields := fields_of(value)) is not None:
         for field in fields:
@@ -184,7 +184,7 @@ def _paths(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return []
     if type(value) in (list, tuple):
         return [p for k, part in enumerate(value) for p in _paths(part, (*path, k))]
-    if type(value) is dict:
+    if type(value) in DICTS:
         return [p for k, part in value.items() for p in _paths(part, (*path, k))]
     names = fields_of(value)
     return [path] if names is None else [p for n in names for p in _paths(getattr(value, n), (*path, n))]
@@ -202,8 +202,8 @@ def _data(recorder: Recorder, value: Any, name: str, numbers: Inputs, path: tupl
         return number
     if kind in (list, tuple):
         return kind(_data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in enumerate(value))
-    if kind is dict:
-        return {k: _data(recorder, part, f"{name}_{k}", numbers, (*path, k)) for k, part in value.items()}
+    if kind in DICTS:
+        return kind((k, _data(recorder, part, f"{name}_{k}", numbers, (*path, k))) for k, part in value.items())
     names = fields_of(value)
     if names is not None:
         return maker(kind)(*(_data(recorder, getattr(value, n), f"{name}_{n}", numbers, (*path, n)) for n in names))

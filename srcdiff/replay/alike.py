@@ -17,7 +17,7 @@ def same(value: Any, expected: Any) -> bool:
     """Whether plain data is what it was: types and values, the sign of zero included."""
     if type(value) is not type(expected):
         return expected is ANYTHING
-    if type(expected) is tuple:
+    if isinstance(expected, tuple):
         return len(value) == len(expected) and all(map(same, value, expected))
     if type(expected) is float:
         return value == expected and (expected != 0 or math.copysign(1, value) == math.copysign(1, expected))

@@ -4,34 +4,49 @@ containers.
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+from collections.abc import Iterable, Iterator
 from types import CodeType, ModuleType
 from typing import Any
 
 from srcdiff.origin import where
 from srcdiff.replay.allowed import ATTRIBUTES, MODULES, MUTATORS, ORIGINALS, STEPS
+from srcdiff.replay.classes import is_generated, is_space, state_of
 from srcdiff.replay.dotted import METHOD
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.replay.known import stores
-from srcdiff.replay.objects import Look, implicit, is_srcdiff, may_be_something_else, resolve, resolve_class
+from srcdiff.replay.objects import TABLES, Look, is_srcdiff, may_be_something_else, resolve, resolve_class
+
+#: methods that run only where they are called by name, which no listed name does
+_UNUSED = frozenset((
+    "__init__", "__new__", "__repr__", "__str__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
+    "__copy__", "__deepcopy__", "__init_subclass__", "__class_getitem__", "__sizeof__", "__dir__", "__post_init__",
+    "__replace__", "__dict__", "__weakref__", "__annotate__", "__annotate_func__",
+))  # fmt: skip
+#: of them, those that run where text is made of an instance
+_TEXT = frozenset(("__repr__", "__str__"))
 
 
 def resolve_all(findings: Findings, look: Look) -> None:
     """Look at what the names in the code are as attributes of the instances there are, until there is nothing new."""
     done: set[tuple[int, str]] = set()
-    before = -1
-    while before != len(done) + len(findings.modules) + len(findings.stored) + findings.formats:
-        before = len(done) + len(findings.modules) + len(findings.stored) + findings.formats
+    before: tuple[int, ...] = ()
+    while before != (now := (len(done), len(findings.modules), len(findings.stored), *findings.looks)):
+        before = now
         names = {name for _, _, name in findings.attributes}
         for known in list(findings.instances):
-            for name in names.union(implicit(type(known[0]), findings.formats), known[2]):
+            if is_space(type(known[0])) and (findings.compares or findings.formats):
+                look(known[0].__dict__, known[1], findings)
+            for name in names.union(implicit(type(known[0]), findings), known[2]):
                 if (id(known[0]), name) not in done:
                     done.add((id(known[0]), name))
                     if resolve(name, known, findings, look) and not may_be_something_else(name):
                         findings.fields.add(name)
-            if findings.makes:
+            if findings.makes and not is_space(type(known[0])):
                 look(type(known[0]), known[1], findings)
         for cls, what in list(findings.classes):
-            for name in names.union(implicit(cls, findings.formats), ("__init__", "__post_init__")):
+            for name in names.union(implicit(cls, findings), ("__init__", "__post_init__")):
                 if (id(cls), name) not in done:
                     done.add((id(cls), name))
                     if resolve_class(name, cls, what, findings, look) and not may_be_something_else(name):
@@ -41,6 +56,24 @@ def resolve_all(findings: Findings, look: Look) -> None:
                 part = vars(module).get(name)
                 if isinstance(part, ModuleType) and is_srcdiff(part):
                     look(part, name, findings)
+
+
+def implicit(cls: Any, findings: Findings) -> Iterator[str]:
+    """Names that are looked up on the instances of a class though no code may name them: where text of them is made,
+    too, and what the methods of dataclasses read.
+    """
+    unused = _UNUSED - _TEXT if findings.formats else _UNUSED
+    if dataclasses.is_dataclass(cls):
+        ordered = is_generated(getattr(cls, "__lt__", None))
+        if findings.compares or findings.formats or findings.makes or ordered:
+            yield from (field.name for field in dataclasses.fields(cls))
+    for base in () if is_space(cls) else cls.__mro__[:-1]:
+        if not is_srcdiff(base):
+            for name, value in vars(base).items():
+                if name[:2] != "__" or name in unused or is_generated(value):
+                    continue
+                if callable(value) or hasattr(type(value), "__get__"):
+                    yield name
 
 
 def accept_attribute(code: CodeType, here: int, name: str, findings: Findings, look: Look) -> None:
@@ -92,3 +125,12 @@ def is_listed_part(step: Any, place: str, findings: Findings) -> bool:
 def _is_own(module: ModuleType, value: Any) -> bool:
     """Whether a function of one of srcdiff's modules is not one that the user has put there."""
     return module.__name__ in ORIGINALS or not callable(value) or is_srcdiff(value) or is_srcdiff(type(value))
+
+
+def stored_in(instance: Any, names: Iterable[str]) -> bool:
+    """Whether an instance has attributes of these names, or its class decides what storing them does."""
+    holders = [state_of(instance), *(vars(instance)[each] for each in TABLES if each in state_of(instance))]
+    for name in names:
+        if any(name in holder for holder in holders) or inspect.getattr_static(instance, name, None) is not None:
+            return True
+    return False

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import reprlib
-from types import FunctionType
+import sys
+from collections.abc import Iterator
+from types import FunctionType, MemberDescriptorType, SimpleNamespace
 from typing import Any
+
+from srcdiff.replay.findings import MISSING
 
 #: methods that decide what any attribute is, or run where no call is seen
 _UNSEEN = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"))
@@ -29,23 +33,46 @@ _NAMING = frozenset((
 ))  # fmt: skip
 
 
-class _Plain:
-    """The layout of an instance that is a dict and nothing else."""
-
-
 def is_plain_class(cls: Any) -> bool:
-    """Whether instances are made of a dict and of what the class and its bases have."""
-    layout = (cls.__basicsize__, cls.__dictoffset__) == (_Plain.__basicsize__, _Plain.__dictoffset__)
-    return layout and all(map(is_plain_base, cls.__mro__[:-1]))
+    """Whether instances are made of a dict, of slots, and of what the class and its bases have."""
+    return is_space(cls) or (all(map(is_plain_base, cls.__mro__[:-1])) and _is_all(cls))
+
+
+def is_space(cls: Any) -> bool:
+    """Whether instances are namespaces: a dict, which is compared and shown as a whole."""
+    return cls is SimpleNamespace or cls is getattr(sys.modules.get("argparse"), "Namespace", MISSING)
 
 
 def is_plain_base(base: Any) -> bool:
     names = vars(base)
-    if type(base) is not type or "__slots__" in names:
+    if type(base) is not type or not base.__flags__ & _MADE_BY_PYTHON:
         return False
     # a frozen dataclass refuses to be written
     frozen = getattr(names.get("__dataclass_params__"), "frozen", False)
     return all(frozen and is_generated(names[name]) for name in _UNSEEN.intersection(names))
+
+
+#: Py_TPFLAGS_HEAPTYPE
+_MADE_BY_PYTHON = 1 << 9
+
+
+def _is_all(cls: Any) -> bool:
+    """Whether there is no more to the layout of an instance than a dict and slots."""
+    bases = cls.__mro__[:-1]
+    ways = [name for name in ("__dict__", "__weakref__") if any(name in vars(base) for base in bases)]
+    twin = type("twin", (), {"__slots__": (*ways, *(f"s{k}" for k, _ in enumerate(slots_of(cls))))})
+    return bool(cls.__basicsize__ == twin.__basicsize__ and (cls.__dictoffset__ == 0) is (twin.__dictoffset__ == 0))
+
+
+def slots_of(cls: Any) -> Iterator[str]:
+    """The names of the slots of instances."""
+    for base in cls.__mro__[:-1]:
+        yield from (name for name, value in vars(base).items() if type(value) is MemberDescriptorType)
+
+
+def state_of(instance: Any) -> dict[str, Any]:
+    """The dict of an instance; an empty one if it has slots alone."""
+    return getattr(instance, "__dict__", {})
 
 
 _REPR = (dataclasses.__file__, reprlib.__file__)

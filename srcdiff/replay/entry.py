@@ -16,6 +16,7 @@ import numpy as np
 from srcdiff.codegen.loader import load
 from srcdiff.config import config
 from srcdiff.random import default_generator
+from srcdiff.replay.containers import DICTS
 from srcdiff.replay.records import fields_of, maker
 from srcdiff.replay.strict import loud, raising, state, strict, tighten
 from srcdiff.replay.writer import Writer, targets
@@ -39,8 +40,9 @@ def written(structure: Any, w: Writer) -> Text:
     kind = type(structure)
     if structure is None:
         return Text("None")
-    if kind is dict:
-        return Text("{" + ", ".join(f"{key!r}: {written(part, w)}" for key, part in structure.items()) + "}")
+    if kind in DICTS:
+        text = "{" + ", ".join(f"{key!r}: {written(part, w)}" for key, part in structure.items()) + "}"
+        return Text(text if kind is dict else f"{w.bind(kind, kind.__name__)}({text})")
     fields = fields_of(structure)
     if fields is not None:
         inner = ", ".join(written(getattr(structure, field), w) for field in fields)

@@ -31,14 +31,15 @@ class Read:
     """A value read from outside. What `holder` is depends on the kind:
     "global", "module", "attribute"  a dict: of a module, or of an instance
     "cell"                           the cell
+    "slot"                           an instance
     "found"                          a module that imports what is named, an enumeration or a member of one
     "code", "defaults"               the function
     "class"                          a class of namedtuples; value: what is in it
     "class attribute"                a class
     "class size"                     a class; value: how many attributes of its own it has, and its bases
-    "type"                           an object, whose class is the value, and its dict
+    "type"                           an object, whose class is the value, and its dict if it has one
     "partial"                        a functools.partial; value: its function, arguments and keywords
-    "content"                        a list or a dict; value: its parts, for a dict its keys and its parts
+    "content"                        one of `containers`; value: its parts, for a mapping its keys and its parts
     """
 
     kind: str
@@ -60,8 +61,10 @@ class Findings:
     bound: Any = None
     #: numbers taken out of tensors do nothing but be returned
     numbers_returned: bool = True
-    #: text may be made of objects; exceptions may be caught; filters of warnings may be changed, and changed back
+    #: text may be made of objects; they may be compared; exceptions may be caught; filters of warnings may be changed,
+    #: and changed back
     formats: bool = False
+    compares: bool = False
     catches: bool = False
     #: by an `except` or a `finally`, not only by context managers
     handles: bool = False
@@ -97,3 +100,8 @@ class Findings:
     arrays: list[Any] = field(default_factory=list)
     containers: list[tuple[Any, str]] = field(default_factory=list)
     tensors: dict[int, tuple[Any, str]] = field(default_factory=dict)
+
+    @property
+    def looks(self) -> tuple[bool, ...]:
+        """What may be done with instances that reads attributes which no code names."""
+        return self.formats, self.compares, self.makes

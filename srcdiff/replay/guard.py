@@ -8,15 +8,15 @@ all that was read from outside is what it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from srcdiff.replay.alike import same
 from srcdiff.replay.allowed import SCALAR_TYPES
-from srcdiff.replay.enums import is_member
+from srcdiff.replay.containers import DICTS
 from srcdiff.replay.findings import Read, RefusedError
+from srcdiff.replay.fixed import fixed_conditions, is_fixed
 from srcdiff.replay.objects import is_owner
 from srcdiff.replay.outside import CONSTANT_TYPES, constant_conditions, outside_conditions
 from srcdiff.replay.places import Place, of_argument
@@ -99,12 +99,13 @@ def _argument(
             w.lines.append(f"    {targets(parts)} = {name}")
         for k, part in enumerate(value):
             _argument(w, parts[k], part, (*path, k), data, arrays)
-    elif kind is dict:
+    elif kind in DICTS:
+        of_kind = f"type({name}) is {'dict' if kind is dict else w.bind(kind, kind.__name__)}"
         if all(type(key) is str for key in value):
-            w.require(f"type({name}) is dict", f"[*{name}] == {w.bind(list(value), f'{name}_keys')}")
+            w.require(of_kind, f"[*{name}] == {w.bind(list(value), f'{name}_keys')}")
         else:  # 1 == True
             same_keys = f"{w.bind(same, 'same')}(tuple({name}), {w.bind(tuple(value), f'{name}_keys')})"
-            w.require(f"type({name}) is dict", same_keys)
+            w.require(of_kind, same_keys)
         for key, part in value.items():
             if type(key) not in (str, int):
                 raise RefusedError(f"a dict argument has a key of type {type(key).__name__}")
@@ -113,15 +114,11 @@ def _argument(
             _argument(w, inner, part, (*path, key), data, arrays)
     elif value is None or (kind in CONSTANT_TYPES and value == value):
         w.require(*constant_conditions(w, name, name, value))
-    elif kind is FunctionType or kind is ModuleType or kind is np.ufunc:
-        w.require(f"{name} is {w.bind(value, value.__name__)}")
-    elif is_owner(value):
-        w.require(f"{name} is {w.bind(value, kind.__name__.lower())}")
-    elif is_member(value):
-        w.require(f"{name} is {w.bind(value, value.name)}")
+    elif is_fixed(value) or is_owner(value):
+        w.require(*fixed_conditions(w, name, value))
     elif (fields := fields_of(value)) is not None:
         w.require(f"type({name}) is {w.bind(kind, kind.__name__)}")
-        if not isinstance(value, tuple):
+        if hasattr(value, "__dict__"):
             w.require(f"[*{name}.__dict__] == {w.bind(list(fields), f'{name}_fields')}")
         for field in fields:
             inner = w.fresh(f"{name}_{field}"[:40])

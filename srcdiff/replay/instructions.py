@@ -96,6 +96,15 @@ def is_format(instruction: Any) -> bool:
 _FORMATTING = frozenset(("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"))
 
 
+def compares_objects(instruction: Any, before: Any) -> bool:
+    """Whether an instruction may compare two objects of the user's with each other; `before` is the one before it."""
+    if instruction.opname == "COMPARE_OP":
+        return bool(instruction.is_jump_target or before.opname != "LOAD_CONST")
+    return instruction.opname == "CONTAINS_OP" or (
+        instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and instruction.argval in ("index", "count", "remove")
+    )
+
+
 def is_returned(instructions: list[Any], k: int) -> bool:
     """Whether what the method gives that is loaded by instruction k, and called without arguments, is returned, perhaps
     in a tuple or a dict, and nothing else is done with it.

@@ -51,6 +51,11 @@ def stores(value: Any) -> bool:
     return _STORING.get(id(value), _STORING) is value
 
 
+def compares(value: Any) -> bool:
+    """Whether a known function may compare objects with each other: one of `operator`, as far as can be told."""
+    return getattr(value, "__module__", None) in ("_operator", "operator")
+
+
 def filters(value: Any) -> bool:
     """Whether a known function changes the filters of warnings."""
     return value is warnings.simplefilter or value is warnings.filterwarnings

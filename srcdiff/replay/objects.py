@@ -1,25 +1,35 @@
 """Objects of the user's and of srcdiff's that a function reads from outside: what of them the proof has to look at.
 
-    a list, a dict             all that is in it; the guard compares the identity of each part
-    an instance of a class     of the attributes that the code names: what is in its dict, or the functions of its class
+    a list, a dict, ...        all that is in it; the guard compares the identity of each part
+    an instance of a class     of the attributes that the code names: what is in its dict or slots, or the functions of
+                               its class; all fields if it may be compared, or text be made of it
     a module of `srcdiff.nn`   the whole of its dict, its parameters and parts, and `forward` if that is the user's
     an optimizer, a schedule   that its methods are srcdiff's, or are called again at each replay as effects
     a Tensor                   what it is; its value is read again on each call
 
-A class that can do more than functions and plain attributes tell (`__getattr__`, metaclasses, slots) is refused.
+A class that can do more than functions and plain attributes tell (`__getattr__`, metaclasses) is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from types import FunctionType, MethodType, ModuleType
+from collections.abc import Callable
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from srcdiff.replay.alike import ANYTHING, FEW
-from srcdiff.replay.classes import is_generated, is_plain_base, is_plain_class, is_plain_error, makes_plain_instances
+from srcdiff.replay.classes import (
+    is_generated,
+    is_plain_base,
+    is_plain_class,
+    is_plain_error,
+    is_space,
+    makes_plain_instances,
+    state_of,
+)
+from srcdiff.replay.containers import KINDS, WRITABLE, content_of
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.tape import record
 from srcdiff.tape.effects import is_effect
@@ -27,14 +37,8 @@ from srcdiff.tape.value import TensorBase
 
 Look = Callable[[Any, str, Findings], None]
 
-#: methods that run only where they are called by name, which no listed name does
-_UNUSED = frozenset((
-    "__init__", "__new__", "__repr__", "__str__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
-    "__copy__", "__deepcopy__", "__init_subclass__", "__class_getitem__", "__sizeof__", "__dir__", "__post_init__",
-    "__replace__", "__dict__", "__weakref__", "__annotate__", "__annotate_func__",
-))  # fmt: skip
-#: of them, those that run where text is made of an instance
-_TEXT = frozenset(("__repr__", "__str__"))
+#: where a Module has its parameters and parts
+TABLES = ("_parameters", "_buffers", "_modules")
 #: entries of a Module's dict that no forward reads
 _ASIDE = frozenset(("_non_persistent_buffers_set",))
 
@@ -55,10 +59,11 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         _remember(value, findings)
         findings.tensors[id(value)] = (value, what.rpartition(" ")[2])
         return True
-    if kind is list or kind is dict:
+    if kind in KINDS:
         _remember(value, findings)
         _container(value, what, findings, look)
-        findings.containers.append((value, what))
+        if kind in WRITABLE:
+            findings.containers.append((value, what))
         return True
     if kind is MethodType:
         _remember(value, findings)
@@ -75,7 +80,7 @@ def accept(value: Any, what: str, findings: Findings, look: Look) -> bool:
         _sizes(value, findings)
         return True
     base = _kind_of_srcdiff(kind)
-    if base is None and (is_srcdiff(kind) or not is_plain_class(kind)):
+    if base is None and not is_instance(value):
         return False
     _remember(value, findings)
     if value is not findings.bound:
@@ -110,17 +115,25 @@ def _kind_of_srcdiff(cls: Any) -> str | None:
     return None
 
 
+def is_instance(value: Any) -> bool:
+    """Whether it is an instance of a plain class of the user's."""
+    kind = type(value)
+    return _kind_of_srcdiff(kind) is None and not is_srcdiff(kind) and is_plain_class(kind) and kind is not object
+
+
 def is_owner(value: Any) -> bool:
     """Whether it is a module, an optimizer or a schedule, which a step may be given."""
     return not isinstance(value, type) and _kind_of_srcdiff(type(value)) is not None
 
 
 def _container(value: Any, what: str, findings: Findings, look: Look) -> None:
-    parts = tuple(value.values()) if type(value) is dict else tuple(value)
-    content = (tuple(value), parts) if type(value) is dict else parts
+    keys, parts = content_of(value)
+    content = parts if keys is None else (keys, parts)
     findings.reads.append(Read("content", value, what.rpartition(" ")[2], content))
     for part in parts:
         look(part, what, findings)
+    if getattr(value, "default_factory", None) not in (None, *_MAKERS):
+        look(value.default_factory, what, findings)
 
 
 def _module(module: Any, what: str, findings: Findings, look: Look) -> None:
@@ -133,7 +146,7 @@ def _module(module: Any, what: str, findings: Findings, look: Look) -> None:
     for name, part in state.items():
         if name in _ASIDE or name.endswith("_hooks"):
             continue
-        if name in ("_parameters", "_buffers", "_modules"):
+        if name in TABLES:
             findings.reads.append(Read("content", part, name, (tuple(part), tuple(part.values()))))
             for key, inner in part.items():
                 look(inner, f"{what}_{key}", findings)
@@ -147,32 +160,37 @@ def _module(module: Any, what: str, findings: Findings, look: Look) -> None:
 def resolve(name: str, known: Any, findings: Findings, look: Look) -> bool:
     """Look at what an attribute of that name is of an instance. Whether there is one."""
     instance, what, _ = known
-    state = instance.__dict__
+    state = state_of(instance)
     kind = _kind_of_srcdiff(type(instance))
     if kind == "owner":
         return _of_owner(name, instance, what, findings)
     module = "_parameters" in state and kind == "module"
     if module and (name in state["_parameters"] or name in state["_buffers"] or name in state["_modules"]):
         return True
-    if name in state:
+    base = next((each for each in type(instance).__mro__ if name in vars(each)), None)
+    decides = base is not None and not is_srcdiff(base) and hasattr(type(vars(base)[name]), "__set__")
+    if name in state and not decides:
         if not module:
             findings.reads.append(Read("attribute", state, name, state[name]))
             look(state[name], f"{what}.{name}", findings)
         return True
-    for base in type(instance).__mro__:
-        if name not in vars(base):
-            continue
-        if is_srcdiff(base):
-            _inherited(base, name, type(instance), findings)
-            return name in _METHODS_OF_MODULES
-        if base is object:
-            return False
-        if not module:
-            findings.reads.append(Read("attribute", state, name, MISSING))
-        _of_class(type(instance), base, name, what, findings, look)
-        _of_bases(type(instance), base, name, what, findings, look)
+    if base is None or base is object or is_space(type(instance)):
+        return False
+    if is_srcdiff(base):
+        _inherited(base, name, type(instance), findings)
+        return name in _METHODS_OF_MODULES
+    if type(vars(base)[name]) is MemberDescriptorType:
+        _inherited(base, name, type(instance), findings)
+        value = getattr(instance, name, MISSING)
+        findings.reads.append(Read("slot", instance, name, value))
+        if value is not MISSING:
+            look(value, f"{what}.{name}", findings)
         return True
-    return False
+    if not module and not decides:
+        findings.reads.append(Read("attribute", state, name, MISSING))
+    _of_class(type(instance), base, name, what, findings, look)
+    _of_bases(type(instance), base, name, what, findings, look)
+    return True
 
 
 def _of_owner(name: str, owner: Any, what: str, findings: Findings) -> bool:
@@ -233,10 +251,11 @@ def _fields(cls: Any, name: str, what: str, findings: Findings, look: Look) -> N
     findings.reads.append(Read("class attribute", cls, name, vars(cls)[name]))
     for field in dataclasses.fields(cls):
         findings.fields.add(field.name)
-        if field.default_factory not in (dataclasses.MISSING, list, dict, set, tuple):
+        if field.default_factory not in (dataclasses.MISSING, *_MAKERS):
             look(field.default_factory, f"{what}.{field.name}", findings)
 
 
+_MAKERS = (list, dict, set, tuple, int, float)
 #: what may be called on modules of srcdiff
 _METHODS_OF_MODULES = frozenset((
     "forward", "parameters", "named_parameters", "modules", "children", "named_children", "named_modules", "training",
@@ -251,6 +270,8 @@ def _of_class(cls: Any, base: Any, name: str, what: str, findings: Findings, loo
 
 
 def _part_of_class(value: Any, what: str, findings: Findings, look: Look) -> None:
+    if type(value) is MemberDescriptorType:  # a slot of an instance that the function makes
+        return
     if isinstance(value, property):
         parts: tuple[Any, ...] = (value.fget,)
     elif isinstance(value, (staticmethod, classmethod)):
@@ -265,23 +286,11 @@ def _part_of_class(value: Any, what: str, findings: Findings, look: Look) -> Non
         look(part, what, findings)
 
 
-def implicit(cls: Any, formats: bool) -> Iterator[str]:
-    """Names that are looked up on the instances of a class though no code may name them; `formats`: for text of them
-    too.
-    """
-    unused = _UNUSED - _TEXT if formats else _UNUSED
-    for base in cls.__mro__[:-1]:
-        if not is_srcdiff(base):
-            for name, value in vars(base).items():
-                if name[:2] != "__" or name in unused or is_generated(value):
-                    continue
-                if callable(value) or hasattr(type(value), "__get__"):
-                    yield name
-
-
 def may_be_something_else(name: str) -> bool:
     """Whether arrays, Tensors, containers or numbers have an attribute of that name."""
     return any(hasattr(kind, name) for kind in (record.Tensor, *_KINDS))
 
 
-_KINDS: tuple[Any, ...] = (np.ndarray, np.float64, list, dict, tuple, str, int, float, set, ModuleType, FunctionType)
+_KINDS: tuple[Any, ...] = (
+    np.ndarray, np.float64, *KINDS, tuple, str, int, float, set, ModuleType, FunctionType,
+)  # fmt: skip

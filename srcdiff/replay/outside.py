@@ -12,6 +12,7 @@ import numpy as np
 
 from srcdiff.replay.alike import ANYTHING, FEW, holds, same, unchanged
 from srcdiff.replay.allowed import SCALAR_TYPES
+from srcdiff.replay.containers import MAPPINGS
 from srcdiff.replay.findings import MISSING, Read, RefusedError
 from srcdiff.replay.places import Place
 from srcdiff.replay.writer import Writer
@@ -37,11 +38,9 @@ def outside_conditions(w: Writer, reads: Sequence[Read], copies: dict[int, Any])
         elif read.kind == "class":
             conditions.append(f"{w.bind(holds, 'holds')}({holder}, {w.bind(read.value, 'content')})")
         elif read.kind == "type":
-            state = w.bind(read.holder.__dict__, f"{holder}_state")
-            conditions += [
-                f"type({holder}) is {w.bind(read.value, read.value.__name__)}",
-                f"{holder}.__dict__ is {state}",
-            ]
+            conditions.append(f"type({holder}) is {w.bind(read.value, read.value.__name__)}")
+            if hasattr(read.holder, "__dict__"):
+                conditions.append(f"{holder}.__dict__ is {w.bind(read.holder.__dict__, f'{holder}_state')}")
         elif read.kind == "found":
             conditions += _same_as(w, f"{holder}.{read.name}", read.name, read.value, copies)
         elif read.kind == "partial":
@@ -57,7 +56,11 @@ def outside_conditions(w: Writer, reads: Sequence[Read], copies: dict[int, Any])
             expected = w.bind(read.value, read.name)
             conditions.append(f"{holder}.__dict__.get({read.name!r}, {missing}) is {expected}")
         else:
-            place = f"{holder}.cell_contents" if read.kind == "cell" else f"{holder}.get({read.name!r}, {missing})"
+            place = f"{holder}.get({read.name!r}, {missing})"
+            if read.kind == "cell":
+                place = f"{holder}.cell_contents"
+            elif read.kind == "slot":
+                place = f"getattr({holder}, {read.name!r}, {missing})"
             if Place(id(read.holder), read.name) in w.numbers:
                 conditions.append(_number(w, place, Place(id(read.holder), read.name), read.value))
             else:
@@ -72,9 +75,9 @@ def _number(w: Writer, expression: str, place: Place, value: Any) -> str:
 
 
 def _content(w: Writer, holder: str, read: Read, copies: dict[int, Any]) -> list[str]:
-    """That a list or a dict has the parts it had: the same objects, or equal plain data."""
+    """That a container has the parts it had: the same objects, or equal plain data."""
     free = {place.key for place in w.numbers if place.holder == id(read.holder)}
-    if type(read.holder) is list:
+    if type(read.holder) not in MAPPINGS:
         keys, parts, now = range(len(read.value)), read.value, holder
         conditions = [f"len({holder}) == {len(parts)}"]
     else:
@@ -113,7 +116,7 @@ def _of_few(w: Writer, holder: str, number: int, content: dict[str, Any], copies
             continue
         elif part is None or type(part) is bool:
             conditions.append(f"{place} is {part}")
-        elif type(part) in CONSTANT_TYPES or type(part) in SCALAR_TYPES or type(part) is tuple:
+        elif type(part) in CONSTANT_TYPES or type(part) in SCALAR_TYPES or isinstance(part, tuple):
             expected = w.bind(part, key)
             conditions.append(f"({place} is {expected} or {w.bind(same, 'same')}({place}, {expected}))")
         else:
@@ -125,7 +128,7 @@ def _of_few(w: Writer, holder: str, number: int, content: dict[str, Any], copies
 def _holder_name(read: Read) -> str:
     if read.kind == "found":
         return str(getattr(read.holder, "__name__", "holder")).rpartition(".")[2]
-    if read.kind in ("attribute", "content", "type"):
+    if read.kind in ("attribute", "content", "slot", "type"):
         return f"of_{read.name}" if read.name.isidentifier() else "holder"
     if read.kind in ("class attribute", "class size"):
         return str(read.holder.__name__)
@@ -153,7 +156,7 @@ def _same_as(w: Writer, place: str, name: str, value: Any, copies: dict[int, Any
     kind = type(value)
     if kind in (float, complex) and value != value:
         raise RefusedError("a NaN is read from outside")
-    if (kind in CONSTANT_TYPES or kind in SCALAR_TYPES or kind is tuple) and not _has_array(value):
+    if (kind in CONSTANT_TYPES or kind in SCALAR_TYPES or issubclass(kind, tuple)) and not _has_array(value):
         variable = w.fresh(name)
         return [*constant_conditions(w, f"({variable} := {place})", variable, value)]
     return [f"{place} is {w.bind(value, value.__name__ if kind is ModuleType else name)}", *_contents(w, value, copies)]
@@ -164,13 +167,13 @@ def _contents(w: Writer, value: Any, copies: dict[int, Any]) -> list[str]:
     if type(value) is np.ndarray:
         array, contents = w.bind(value, "array"), w.bind(copies[id(value)], "contents")
         return [f"{w.bind(unchanged, 'unchanged')}({array}, {contents})"]
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         return [condition for part in value for condition in _contents(w, part, copies)]
     return []
 
 
 def _has_array(value: Any) -> bool:
-    return type(value) is np.ndarray or (type(value) is tuple and any(map(_has_array, value)))
+    return type(value) is np.ndarray or (isinstance(value, tuple) and any(map(_has_array, value)))
 
 
 def constant_conditions(w: Writer, place: str, again: str, value: Any) -> tuple[str, ...]:

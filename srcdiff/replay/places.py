@@ -14,14 +14,15 @@ from contextlib import contextmanager
 from types import CellType
 from typing import Any, NamedTuple
 
+from srcdiff.replay.containers import DICTS, KINDS, MAPPINGS, WRITABLE
 from srcdiff.replay.findings import EffectError, Read
 from srcdiff.replay.library import is_library
 from srcdiff.replay.records import fields_of
 
 
 class Place(NamedTuple):
-    """`holder` is the id of what the number is in, a dict, a list or a cell, and `key` where in it; of an argument, 0
-    and the path to it.
+    """`holder` is the id of what the number is in, a container, a cell or an instance with slots, and `key` where in
+    it; of an argument, 0 and the path to it.
     """
 
     holder: int
@@ -57,7 +58,7 @@ def _in(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Place, Any]]:
     elif kind in (list, tuple):
         for k, part in enumerate(value):
             yield from _in(part, (*path, k))
-    elif kind is dict:
+    elif kind in DICTS:
         for key, part in value.items():
             yield from _in(part, (*path, key))
     elif (fields := fields_of(value)) is not None:
@@ -68,11 +69,12 @@ def _in(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Place, Any]]:
 def outside(reads: Sequence[Read]) -> Iterator[tuple[Place, Any, Any]]:
     """The numbers that a function reads from outside, and what they are in."""
     for read in reads:
-        if read.kind in ("global", "module", "attribute", "cell"):
+        if read.kind in ("global", "module", "attribute", "cell", "slot"):
             if is_number(read.value):
                 yield Place(id(read.holder), read.name), read.value, read.holder
-        elif read.kind == "content":
-            keys, parts = read.value if type(read.holder) is dict else (range(len(read.value)), read.value)
+        elif read.kind == "content" and type(read.holder) in WRITABLE:
+            mapping = type(read.holder) in MAPPINGS
+            keys, parts = read.value if mapping else (range(len(read.value)), read.value)
             for key, part in zip(keys, parts, strict=True):
                 if is_number(part) and type(key) in (str, int):
                     yield Place(id(read.holder), key), part, read.holder
@@ -111,14 +113,18 @@ def standing_in(stand_ins: Sequence[tuple[Any, Any, Any]]) -> Iterator[None]:
 
 
 def _get(holder: Any, key: Any) -> Any:
-    return holder.cell_contents if type(holder) is CellType else holder[key]
+    if type(holder) is CellType:
+        return holder.cell_contents
+    return holder[key] if type(holder) in KINDS else getattr(holder, key)
 
 
 def _put(holder: Any, key: Any, value: Any) -> None:
     if type(holder) is CellType:
         holder.cell_contents = value
-    else:
+    elif type(holder) in KINDS:
         holder[key] = value
+    else:
+        object.__setattr__(holder, key, value)  # a slot, of a frozen dataclass as well
 
 
 def alone() -> bool:

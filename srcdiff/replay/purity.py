@@ -35,6 +35,7 @@ from srcdiff.replay.dotted import follow, is_namespace
 from srcdiff.replay.enums import is_member
 from srcdiff.replay.findings import MISSING, Findings, Read, RefusedError
 from srcdiff.replay.instructions import (
+    compares_objects,
     follows_super,
     into_self,
     is_called_by_name,
@@ -42,13 +43,14 @@ from srcdiff.replay.instructions import (
     is_returned,
     is_singleton,
 )
-from srcdiff.replay.known import filters, is_known, stores
+from srcdiff.replay.known import compares, filters, is_known, stores
 from srcdiff.replay.objects import (
     accept,
     is_srcdiff,
     may_be_something_else,
 )
 from srcdiff.replay.readings import imported, matched, read_by_name
+from srcdiff.replay.records import added
 from srcdiff.replay.values import MANAGING, defaults, is_constant, manager, partial, record
 
 #: the largest array read from outside that is compared with what it was on every call
@@ -100,6 +102,7 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         if findings.step and (value is np.errstate or filters(value)):
             raise RefusedError(f"{what} changes how errors are told")
         findings.filters = findings.filters or filters(value)
+        findings.compares = findings.compares or compares(value)
         findings.makes = findings.makes or value is dataclasses.replace
         findings.stores = findings.stores or stores(value)
         return
@@ -107,7 +110,9 @@ def _value(value: Any, what: str, findings: Findings) -> None:
         return
     if kind is FunctionType:
         _function(value, what, findings)
-    elif kind is tuple:
+    elif kind is tuple or (isinstance(value, tuple) and added(kind) is not None):
+        if kind is not tuple:
+            _value(kind, what, findings)
         for part in value:
             _value(part, what, findings)
     elif isinstance(value, ModuleType):
@@ -213,6 +218,7 @@ def _scan(code: CodeType, function: Any, spaces: dict[str, Any], findings: Findi
             findings.catches = True
             findings.handles = findings.handles or instructions[k + 1].opname != "WITH_EXCEPT_START"
         findings.formats = findings.formats or is_format(instruction)
+        findings.compares = findings.compares or compares_objects(instruction, instructions[k - 1])
         if name in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR"):
             findings.stores = True
         elif k in dotted:

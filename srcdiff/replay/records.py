@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from srcdiff.replay.classes import is_plain_class
+from srcdiff.replay.classes import is_plain_class, slots_of
 
 _SAMPLE: Any = collections.namedtuple("_SAMPLE", "a")
 _FIELD = type(vars(_SAMPLE)["a"])
@@ -18,11 +18,6 @@ _OWN = frozenset(vars(_SAMPLE)) - {"a"} | frozenset((
     "__annotations__", "__orig_bases__", "__static_attributes__", "__firstlineno__", "__annotate__",
     "__annotate_func__", "__annotations_cache__",
 ))  # fmt: skip
-
-
-def is_plain_record(cls: Any) -> bool:
-    """Whether a class is what `namedtuple` makes: with no methods but its, and no properties but the fields."""
-    return added(cls) == {}
 
 
 def added(cls: Any) -> dict[str, Any] | None:
@@ -51,11 +46,13 @@ def fields_of(value: Any) -> tuple[str, ...] | None:
     """The names of the fields of a namedtuple or dataclass that is nothing but these; None for anything else."""
     cls = type(value)
     if isinstance(value, tuple):
-        return cls._fields if cls is not tuple and is_plain_record(cls) else None
+        return cls._fields if cls is not tuple and added(cls) is not None else None
     if not dataclasses.is_dataclass(cls) or not is_plain_class(cls):
         return None
     names = tuple(field.name for field in dataclasses.fields(cls))
-    return names if tuple(value.__dict__) == names else None
+    if hasattr(value, "__dict__"):
+        return names if tuple(value.__dict__) == names else None
+    return names if set(slots_of(cls)) == set(names) and all(hasattr(value, name) for name in names) else None
 
 
 def maker(cls: Any) -> Callable[..., Any]:
@@ -66,7 +63,11 @@ def maker(cls: Any) -> Callable[..., Any]:
 
     def make(*parts: Any) -> Any:
         made = object.__new__(cls)
-        made.__dict__.update(zip(names, parts, strict=True))
+        if hasattr(made, "__dict__"):
+            made.__dict__.update(zip(names, parts, strict=True))
+        else:
+            for name, part in zip(names, parts, strict=True):
+                object.__setattr__(made, name, part)  # of a frozen one as well
         return made
 
     return make

@@ -25,13 +25,20 @@ def is_constant(value: Any) -> bool:
     object that is nothing but itself; or a ufunc, or a function of `math`.
     """
     kind = type(value)
-    if kind in _PLAIN or kind in SCALAR_TYPES or is_member(value) or _is_ufunc(value):
+    if kind in _PLAIN or kind in SCALAR_TYPES or is_member(value) or _is_ufunc(value) or is_stretch(value):
         return True
     if kind is BuiltinFunctionType:
         return bool(value.__module__ == "math")
     if kind is type:
         return value in SCALAR_TYPES
     return isinstance(value, np.dtype) and value.names is None
+
+
+def is_stretch(value: Any) -> bool:
+    """Whether it is a range or a slice between whole numbers."""
+    if type(value) not in (range, slice):
+        return False
+    return all(type(part) is int or part is None for part in (value.start, value.stop, value.step))
 
 
 def _is_ufunc(value: Any) -> bool:

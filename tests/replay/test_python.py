@@ -302,8 +302,8 @@ counting = Counting()
         (random_by_import, (), "numpy.random is the module numpy.random"),
         (random_from_import, (), "random is the module numpy.random"),
         (raises_with_an_effect, (), "FailingError"),
-        (text_with_an_effect, (), "helpers is a types.SimpleNamespace"),
-        (made_with_an_effect, (), "helpers is a types.SimpleNamespace"),
+        (text_with_an_effect, (), "helpers is changed, which is seen outside"),
+        (made_with_an_effect, (), "helpers.calls is changed, which is seen outside"),
     ],
 )
 def test_traced_with_the_reason(function: Callable[..., Any], arguments: tuple[Any, ...], reason: str) -> None:

@@ -1,0 +1,27 @@
+"""The containers that are looked at part by part, and what is in one of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from types import MappingProxyType
+from typing import Any, Final
+
+#: those with keys, and all of them
+MAPPINGS: Final = (dict, OrderedDict, defaultdict, MappingProxyType)
+KINDS: Final = (list, deque, *MAPPINGS)
+WRITABLE: Final = tuple(kind for kind in KINDS if kind is not MappingProxyType)
+#: those which an argument may be that hold data
+DICTS: Final = (dict, OrderedDict)
+
+
+def content_of(container: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]:
+    """The keys of a container, if it has some, and its parts."""
+    if type(container) in MAPPINGS:
+        return tuple(container), tuple(container.values())
+    return None, tuple(container)
+
+
+def refill(container: Any, content: Any) -> None:
+    """Put back what was in a container, of which `content` is a copy."""
+    container.clear()
+    (container.update if type(container) in MAPPINGS else container.extend)(content)
