@@ -41,7 +41,7 @@ class Timing:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what makes srcdiff check itself, or holds NumPy's products to one core, as for the tests."""
+    """The environment without what makes srcdiff check itself, or holds NumPy to one core, as tests do."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("SRCDIFF_", "OPENBLAS_"))}
 
 
