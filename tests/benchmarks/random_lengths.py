@@ -104,8 +104,8 @@ def measure(rounds: int = 9, steps: int = 100) -> list[Timing]:
 
 
 if __name__ == "__main__":
-    results, long = measure(), loops()
+    long = loops()
     if "--json" in sys.argv:
-        print(json.dumps([asdict(each) for each in (*results, *long)]))
+        print(json.dumps([asdict(each) for each in long]))
     else:
-        print(table(results), loops_table(long), sep="\n\n")
+        print(table(measure()), loops_table(long), sep="\n\n")
