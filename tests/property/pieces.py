@@ -23,8 +23,9 @@ HEAD = """\
 import copy
 import math
 import warnings
-from collections import namedtuple
-from dataclasses import dataclass
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 import numpy as np
 from srcdiff import nn
 F = nn.functional
@@ -72,6 +73,25 @@ class Meter:
         return loss * self.factor
 
 METER = Meter()
+
+class Slotted:
+    __slots__ = ("factor", "offset", "seen")
+    def __init__(self):
+        self.factor = 0.5
+        self.offset = np.array([0.5, 1.0], np.float32)
+
+@dataclass
+class Setting:
+    size: float
+    mode: str = "a"
+
+OPTIONS = SimpleNamespace(scale=1.5, mode="plain", offset=sd.tensor([0.5, 0.25]), parts=[0.5, 2.0])
+SLOTS = Slotted()
+SETTING, OTHER = Setting(1.0), Setting(1.0)
+PAIR = Pair(0.75, [1.0, 0.5])
+QUEUE = deque([0.5, 1.5], maxlen=3)
+ORDERED = OrderedDict(a=0.5, b=1.5)
+DEFAULTS = defaultdict(float, a=0.5)
 
 def penalty(parameters, weight=0.01):
     return weight * sum((p ** 2).sum() for p in parameters)
@@ -353,6 +373,12 @@ loss = F.cross_entropy(out * TABLE['a'], y) * k
 
 loss = -(sd.log_softmax(out, -1)[sd.arange(len(y)), y]).mean()
 
+loss = F.cross_entropy(out * <:OPTIONS.scale|SLOTS.factor|PAIR.x|QUEUE[0]|ORDERED['b']|DEFAULTS['a']|SETTING.size:>, y)
+
+loss = F.cross_entropy(out + <:OPTIONS.offset|SLOTS.offset|PAIR.y[0]|sum(QUEUE)|sum(ORDERED.values()):>, y)
+
+loss = F.cross_entropy(out, y) * sum(<:OPTIONS.parts|PAIR.y|QUEUE:>)
+
 loss = np.sum(np.clip(out, -LIMIT[1], LIMIT[1]) ** 2) / len(x)
 """)
 
@@ -399,6 +425,11 @@ with sd.no_grad():
 
 if <:out.sum() > 0|out[0, 0] > out[0, 1]|sd.isnan(out).any()|out.max() > 3.0:>:
     out = out + 0.1
+
+if <:SETTING == OTHER|SETTING in [OTHER]|OPTIONS.mode == 'plain'|hasattr(SLOTS, 'seen')|len(QUEUE) > 2:>:
+    out = out * 1.5
+
+out = out * <:len(f'{SETTING}')|replace(SETTING, mode='b').size|next(iter(ORDERED.values()))|DEFAULTS.get('b', 0.5):>
 
 frozen = out.detach()
 
@@ -583,6 +614,12 @@ y = y % 2
 b = WEIGHTS
 b += [0.5]
 
+<:OPTIONS|METER|SETTING|model:>.data = k
+
+w = DEFAULTS['new']
+
+QUEUE.append(2.0)
+
 TABLE['a'] = 0.75
 
 with sd.set_grad_enabled(k > 1):
@@ -745,6 +782,38 @@ ema = copy.deepcopy(model)
 
 model.train()
 
+OPTIONS.scale = <:2.0|0.5|1:>
+
+OPTIONS.mode = 'other'
+
+OPTIONS.parts[0] = 1.25
+
+OPTIONS.offset.fill_(1.0)
+
+SLOTS.factor = <:0.25|2:>
+
+SLOTS.offset[0] = 0.25
+
+SLOTS.seen = 1
+
+SETTING.size = <:2.0|0.75:>
+
+OTHER.mode = <:'a'|'other':>
+
+PAIR = PAIR._replace(x=0.5)
+
+PAIR.y[1] = 0.75
+
+QUEUE.append(0.25)
+
+QUEUE[0] = 1.25
+
+ORDERED.move_to_end('a')
+
+ORDERED['b'] = 2.5
+
+DEFAULTS['b'] = 0.25
+
 model.float()
 
 FUNCTION.__defaults__ = (1,)
@@ -784,6 +853,18 @@ METER = Meter()
 WEIGHTS.append(0.1)
 
 LIMIT[1] = 0.5
+
+OPTIONS = SimpleNamespace(scale=0.75, mode="plain", offset=sd.tensor([1.0, 0.0]), parts=[1.0])
+
+SLOTS = Slotted()
+
+del SLOTS.factor
+
+Setting.__eq__ = lambda self, other: False
+
+Slotted.factor = 2.0
+
+QUEUE = deque([0.25])
 
 OFFSET = sd.tensor([1.0, 0.0])
 

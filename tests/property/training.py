@@ -8,6 +8,7 @@ import io
 import linecache
 import random
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -94,12 +95,14 @@ class Side:
             return self.tensor(value)
         if isinstance(value, np.ndarray):
             return ["array", value.copy(), value.flags.writeable]
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple, deque)):
             return [type(value).__name__, *map(self.thing, value)]
         if isinstance(value, dict):
             return ["dict", *((key, self.thing(part)) for key, part in value.items())]
-        if type(value).__name__ in ("Report", "Meter", "Batch"):
+        if type(value).__name__ in ("Report", "Meter", "Batch", "Setting", "SimpleNamespace"):
             return [type(value).__name__, self.thing(vars(value))]
+        if type(value).__name__ == "Slotted":
+            return [self.thing(getattr(value, name, None)) for name in ("factor", "offset", "seen")]
         return value if isinstance(value, (int, float, str, bool, type(None), np.generic)) else type(value).__name__
 
     def model(self, model: Any) -> list[Any]:
@@ -115,7 +118,10 @@ class Side:
         """Everything that can be seen."""
         space = self.space
         optimizer, schedule = space["optimizer"], space["schedule"]
-        names = ("LOG", "KEPT", "COUNT", "RATE", "TABLE", "WEIGHTS", "OFFSET", "LIMIT", "METER")
+        names = (
+            "LOG", "KEPT", "COUNT", "RATE", "TABLE", "WEIGHTS", "OFFSET", "LIMIT", "METER", "OPTIONS", "SLOTS",
+            "SETTING", "OTHER", "PAIR", "QUEUE", "ORDERED", "DEFAULTS",
+        )  # fmt: skip
         groups = [{**group, "params": [self.number(p) for p in group["params"]]} for group in optimizer.param_groups]
         return {
             **{name: self.thing(space[name]) for name in names},

@@ -109,4 +109,5 @@ def world(seed: int, exact: bool) -> str:
 def action(r: random.Random) -> str:
     """Something that is done between two calls."""
     common, seldom = pieces.ACTIONS
-    return r.choice(seldom if r.random() < 0.3 else common).strip()
+    piece = r.choice(seldom if r.random() < 0.3 else common).strip()
+    return CHOICE.sub(lambda found: r.choice(found[1].split("|")), piece)
