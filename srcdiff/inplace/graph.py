@@ -29,8 +29,8 @@ def attach(target: TensorBase, new: Any, slices: bool = False) -> None:
         root, new, slices = view.base, put_back(view, new), True
     if modes.recorder is not None:
         modes.recorder.attached(root, new)
-        if not modes.unwatched():
-            return
+    if not modes.unwatched():  # the recorder alone had to see it, which may have given up by now
+        return
     edge = new._edge
     if slices and edge is not None and type(edge) is not tuple:
         edge.__class__ = _COPY_SLICES

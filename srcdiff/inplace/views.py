@@ -192,7 +192,7 @@ def _reshaped(x: TensorBase, name: str, params: dict[str, Any]) -> TensorBase:
         view = View(owner, (step,), not modes.recording)
     x._view, x._value, x._cell = view, value, None
     x.__dict__.pop("_type", None)
-    if new is not None:
+    if new is not None and modes.unwatched():
         x._edge = new._edge
     storage.version += 1
     return x

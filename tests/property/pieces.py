@@ -533,6 +533,11 @@ optimizer.step()
 SELDOM
 
 optimizer.step()
+with sd.no_grad():
+    for p in model.parameters():
+        p.<:clamp_(-1, 1)|mul_(0.9)|fill_(0.5)|view(-1)[0].mul_(0.5)|copy_(p.abs()):>
+
+optimizer.step()
 if not isinstance(schedule, sd.optim.lr_scheduler.ReduceLROnPlateau):
     schedule.step()
 

@@ -361,3 +361,83 @@ def test_a_gradient_function_that_warns_does_so_every_time() -> None:
     for _ in range(6):
         with pytest.warns(UserWarning, match="Implicit dimension choice"):
             gradient(np.ones((2, 2)))
+
+
+def shrunk(p: Any) -> None:
+    p.mul_(0.9)
+
+
+def clamped(p: Any) -> None:
+    p.clamp_(-0.1, 0.1)
+
+
+def scaled_in_place(p: Any) -> None:
+    p *= 0.9
+
+
+def stored(p: Any) -> None:
+    p[...] = p * 0.5
+
+
+def stored_in_part(p: Any) -> None:
+    p[0] = 0.25
+
+
+def stored_through_a_view(p: Any) -> None:
+    p.view(-1)[0] *= 0.5
+
+
+def copied(p: Any) -> None:
+    p.copy_(p.abs())
+
+
+def filled(p: Any) -> None:
+    p.fill_(0.5)
+
+
+def written_by_numpy(p: Any) -> None:
+    np.multiply(p, 0.5, out=p)
+
+
+def shaped(p: Any) -> None:
+    p.shape = p.shape
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        shrunk, clamped, scaled_in_place, stored, stored_in_part, stored_through_a_view, copied, filled,
+        written_by_numpy, shaped,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("arrays", [False, True])
+def test_parameters_written_after_the_step_of_an_optimizer_remain_leaves(
+    write: Callable[[Any], None], arrays: bool
+) -> None:
+    """The recorder gives up in the middle of the write, which `no_grad` keeps out of the graph all the same."""
+
+    def train(compiled: bool) -> list[Any]:
+        sd.manual_seed(3)
+        model = nn.Linear(3, 2)
+        optimizer = sd.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
+
+        def step(x: Any, y: Any) -> Any:
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            with sd.no_grad():
+                for p in model.parameters():
+                    write(p)
+            return loss.item()
+
+        run: Any = sd.compile(step) if compiled else step
+        found = []
+        for _, x, y in batches(6):
+            found.append(run(x.numpy(), y.numpy()) if arrays else run(x, y))
+            found += seen(model)
+            assert all(p.is_leaf and p.requires_grad and p.grad is not None for p in model.parameters())
+        return found
+
+    for mine, other in zip(train(True), train(False), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-7)
