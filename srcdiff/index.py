@@ -81,6 +81,11 @@ class Index:
             for part, n in zip(self.parts, (*shape, 0), strict=False)
         ) and (Ellipsis not in self.parts[:-1])
 
+    def reshapes(self, shape: Shape) -> bool:
+        """Whether it gives all elements of an array of that shape in their order: full slices and new axes."""
+        kept = Index(tuple(part for part in self.parts if part is not None), True)
+        return kept.selects_all(shape)
+
     @property
     def label(self) -> str:
         """PyTorch's name for the operation: that of the last part that selects something."""

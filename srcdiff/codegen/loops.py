@@ -345,8 +345,11 @@ class _Body(_Looping):
         self.handed_on = {self.outputs[read.output] for _, read in spec.carried}
         self.accumulators = {
             k for k, read in spec.carried
-            if is_zeros(node.operands[read.operand])
-            or (_is_fresh(node.operands[read.operand], outer) and count_reads(spec, read.operand) == 1)
+            if node.operands[read.operand].aval is self.outputs[read.output].aval  # not smaller, to be broadcast
+            and (
+                is_zeros(node.operands[read.operand])
+                or (_is_fresh(node.operands[read.operand], outer) and count_reads(spec, read.operand) == 1)
+            )
         }  # fmt: skip
         self.adopted_ones: set[int] = set()
         for k, (x, read) in enumerate(zip(self.inputs, spec.reads, strict=True)):
@@ -480,7 +483,9 @@ class _Body(_Looping):
                 line.value = writing_into(line.value, gast.Subscript(name(label), place, _LOAD))
                 simple = False
             else:
-                lines.insert(1, self._stored(each, label, name(self.names[node])))
+                # after what else makes the value: `np.add.at(total, ...)`
+                end = next((k for k, made in enumerate(lines) if type(made) is gast.Delete), len(lines))
+                lines.insert(end, self._stored(each, label, name(self.names[node])))
         return lines
 
     def _step(self, statement: Statement, defined: Collection[Node]) -> Step:

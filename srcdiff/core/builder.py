@@ -86,6 +86,10 @@ class Builder:
             self._known[key] = node
         return node
 
+    def known(self, prim: Primitive, nodes: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+        """The node for `prim(*nodes, **params)` if there is one."""
+        return self._known.get((prim, tuple(map(id, nodes)), tuple(params.items())))
+
     def opaque(
         self, prim: Primitive, nodes: tuple[Node, ...], params: dict[str, Any], aval: Any, name: str | None = None
     ) -> Node:

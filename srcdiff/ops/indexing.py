@@ -25,6 +25,7 @@ from srcdiff.errors import ShapeError
 from srcdiff.index import FULL, Dynamic, Index, Slice, at
 from srcdiff.ops.elementwise import where
 from srcdiff.ops.families import linear, nondiff, primitive
+from srcdiff.ops.structural import reshape
 
 Shape = tuple[int, ...]
 
@@ -51,7 +52,10 @@ def _winners(ct: Any, shape: Shape, args: tuple[Any, ...], index: Index) -> Any:
 
 getitem: Primitive = linear(
     "getitem", "x *args", "x[index(*args)]",
-    lambda ct, out, x, *args, index: scatter(ct, *args, index=index, shape=x.shape, unique=index.unique),
+    lambda ct, out, x, *args, index: (
+        reshape(ct, shape=x.shape) if index.reshapes(x.shape)
+        else scatter(ct, *args, index=index, shape=x.shape, unique=index.unique)
+    ),
     infer=_selected, params="index", saves=[_ARGS], view=True, label_of=_label, selects=True,
 )  # fmt: skip
 scatter: Primitive = linear(

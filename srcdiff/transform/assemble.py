@@ -6,7 +6,7 @@ IrregularError if a run cannot be a loop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from srcdiff.core.builder import Builder, item, rename, suggest
@@ -29,9 +29,9 @@ class Assembly(Needs):
 
     def __init__(
         self, program: Program, nodes: Sequence[Node], users: Mapping[Node, Sequence[Node]], runs: Sequence[Run],
-        sums: Sequence[Chain], stretch: float,
+        sums: Sequence[Chain], stretch: float, upwards: Collection[Run] = (),
     ) -> None:  # fmt: skip
-        super().__init__(users, runs, sums, stretch)
+        super().__init__(users, runs, sums, stretch, upwards)
         self.old = program
         self.nodes = nodes
         self.builder = Builder()
@@ -137,7 +137,7 @@ class Assembly(Needs):
             made = self.loop(run)
             found = item(made, self.results[run]["added", j])
             return rename(found, bare_stem(top.name or top.hint or "total"))
-        stacks = [self._sliced(each, run.trips) for each in batch.stacks]
+        stacks = [self._sliced(each, batch.count) for each in batch.stacks]
         self.builder.source = top.source
         node = run.sample[j]
         if len(stacks) == 1:

@@ -41,6 +41,15 @@ def mean_is_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     return div(sum(x, **params), count)  # type: ignore[no-any-return]
 
 
+def reduced_once(prim: Primitive, xs: Operands, params: Params) -> Node | None:
+    """max(x, axis) -> max(x, axis, keepdims=True), reshaped, where there is that."""
+    (x,) = xs
+    if params["keepdims"] or x.is_literal or not isinstance(x.builder, SharingBuilder):
+        return None
+    made = x.builder.known(prim, xs, {**params, "keepdims": True})
+    return None if made is None else reshape(made, shape=reduced_shape(x.shape, params["axis"], False))
+
+
 def divided_after_sum(prim: Primitive, xs: Operands, params: Params) -> Node | None:
     """sum(x / t) -> sum(x) / t; sum(x * (y / t)) -> sum(x * y) / t; for a t that is the same along what is summed."""
     (x,) = xs
@@ -143,6 +152,7 @@ def _is_used_again(x: Node) -> bool:
 
 
 CHEAPER: Final[tuple[Rewrite, ...]] = (
+    rewrite(reduced_once, "max min sum mean prod"),
     rewrite(mean_is_sum, "mean"),
     rewrite(divided_after_sum, "sum sum_to"),
     rewrite(signs_meet, "sub"),

@@ -6,27 +6,27 @@ same or the opposite order), by a sum over all iterations, of the last iteration
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from srcdiff.core.program import Node
 from srcdiff.transform.identity import made_by
-from srcdiff.transform.places import Address, ArrayPart, IrregularError, Pack, Places, Stack, in_order
+from srcdiff.transform.places import Address, ArrayPart, DownwardsError, IrregularError, Pack, Places, Stack, in_order
 from srcdiff.transform.runs import Before, Each, Local, Part, Run, Same
 from srcdiff.transform.sums import Chain, is_outer, is_product
 
 MOST_STACKED = 1 << 24  # bytes of one stack; what is larger is added up in the loop, as it comes
-MOST_PICKED = 3  # values of single iterations that something else reads
+MOST_PICKED = 3  # single iterations of which something else reads values
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Batch:
-    """The sum of operation j of a run over all iterations; of stacks, or (None) added up inside the loop."""
+    """The sum of operation j of a run over so many iterations: of stacks, or (None) added up inside the loop."""
 
     run: Run
     j: int
+    count: int
     stacks: tuple[Stack, ...] | None
     turned: tuple[bool, bool] = (False, False)
 
@@ -35,15 +35,16 @@ class Needs(Places):
     """What is needed of each run."""
 
     def __init__(
-        self, users: Mapping[Node, Sequence[Node]], runs: Sequence[Run], sums: Sequence[Chain], stretch: float
-    ) -> None:
-        super().__init__(users, runs)
+        self, users: Mapping[Node, Sequence[Node]], runs: Sequence[Run], sums: Sequence[Chain], stretch: float,
+        upwards: Collection[Run] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(users, runs, upwards)
         self.most = MOST_STACKED / stretch
         self.chains = {chain.top: chain for chain in sums}
         self.live: set[Node] = set()
         self.needed: dict[Run, set[int]] = {run: set() for run in runs}
         self.kept: dict[tuple[Run, int], list[bool]] = {}  # stacked, with the initial value
-        self.picked: Counter[Run] = Counter()
+        self.picked: dict[Run, set[int]] = {run: set() for run in runs}
         self.last: dict[Run, dict[int, None]] = {run: {} for run in runs}
         self.added: dict[Run, dict[int, None]] = {run: {} for run in runs}  # added up in the loop
         self.batches: dict[Node, list[Any]] = {}
@@ -71,8 +72,8 @@ class Needs(Places):
         if t == run.trips - 1:
             self.last[run][j] = None
         else:
-            self.picked[run] += 1
-            if self.picked[run] > MOST_PICKED:
+            self.picked[run].add(t)
+            if len(self.picked[run]) > MOST_PICKED:
                 raise IrregularError(run)
             self.keep(run, j, False)
         return run, j
@@ -83,7 +84,7 @@ class Needs(Places):
         flags[0] |= stacked
         flags[1] |= initial
         if initial and self.downwards[run]:
-            raise IrregularError(run)
+            raise DownwardsError(run)
 
     def _demand_operation(self, run: Run, j: int) -> list[Any]:
         if j in self.needed[run]:
@@ -101,7 +102,10 @@ class Needs(Places):
             elif isinstance(kind, Same):
                 found.append(kind.node)
             elif isinstance(kind, Each):
-                found += self._demand_address(self.address(run, kind), run.trips, False)
+                address = self.address(run, kind)
+                if not self.covers(address, run.trips):
+                    raise IrregularError(run)
+                found += self._demand_address(address, run.trips, False)
         return found
 
     def _demand_address(self, address: Address | Stack, trips: int, stacked: bool) -> list[Any]:
@@ -127,47 +131,61 @@ class Needs(Places):
         parts: list[Any] = []
         demands: list[Any] = []
         for key, terms in groups.items():
-            if type(key) is tuple and len(terms) == key[0].trips == len(set(terms)):
-                batch = self._batch(*key)
+            batch = None
+            if type(key) is tuple:
+                run, j = key
+                if len(terms) == len(set(terms)) == sum(row[j] is not None for row in run.rows):
+                    batch = self._batch(run, j, len(terms))
+            if batch is not None:
                 parts.append(batch)
                 if batch.stacks is None:
                     self.added[batch.run][batch.j] = None
                     demands.append(key)
                 else:
                     for each in batch.stacks:
-                        demands += self._demand_address(each, batch.run.trips, True)
+                        demands += self._demand_address(each, batch.count, True)
             else:
                 parts += terms
                 demands += terms
         self.batches[chain.top] = parts
         return demands
 
-    def _batch(self, run: Run, j: int) -> Batch:
+    def _batch(self, run: Run, j: int, count: int) -> Batch | None:
+        """The sum of the terms of operation j, which the last iteration may lack; None where that is no sum then."""
+        stacks, turned = self._stacks(run, j, count)
+        if stacks is None and count < run.trips:
+            return None
+        return Batch(run, j, count, stacks, turned)
+
+    def _stacks(self, run: Run, j: int, count: int) -> tuple[tuple[Stack, ...] | None, tuple[bool, bool]]:
+        """What is to be summed up after the loop, if something is, and which factors of it are turned."""
         node, kinds = run.sample[j], run.operands[j]
-        in_loop = Batch(run, j, None)
+        nothing = None, (False, False)
         if isinstance(kinds, Part):
-            return in_loop
+            return nothing
         alone = len(self.users[node]) == 1
         if alone and is_product(node):
             found = [self._turned(run, kind) for kind in kinds]
-            x, y = (self._stack(run, kind) for kind, _ in found)
+            x, y = (self._stack(run, kind, count) for kind, _ in found)
             if x is not None and y is not None:
-                return Batch(run, j, (x, y), (found[0][1], found[1][1]))
+                return (x, y), (found[0][1], found[1][1])
         elif alone and is_outer(node) and type(kinds[0]) is Local:
-            inner = run.operands[kinds[0].j]
-            x = self._stack(run, inner[0]) if not isinstance(inner, Part) else None
-            y = self._stack(run, kinds[1])
+            column: Any = kinds[0]
+            inner = run.operands[column.j]
+            if made_by(run.sample[column.j], "reshape") and run.sample[column.j].operands[0].ndim == 1:
+                column = None if isinstance(inner, Part) else inner[0]
+            x, y = (self._stack(run, kind, count) for kind in (column, kinds[1]))
             if x is not None and y is not None:
-                return Batch(run, j, (x, y))
+                return (x, y), (False, False)
         elif alone and made_by(node, "sum_to"):
-            x = self._stack(run, kinds[0])
+            x = self._stack(run, kinds[0], count)
             if x is not None:
-                return Batch(run, j, (x,))
+                return (x,), (False, False)
         elif not alone:
-            x = self._stack(run, Local(j))
+            x = self._stack(run, Local(j), count)
             if x is not None:
-                return Batch(run, j, (x,))
-        return in_loop
+                return (x,), (False, False)
+        return nothing
 
     def _turned(self, run: Run, kind: Any) -> tuple[Any, bool]:
         """The operand under a transpose, and whether there was one."""
@@ -175,9 +193,11 @@ class Needs(Places):
             return run.operands[kind.j][0], True  # type: ignore[index]
         return kind, False
 
-    def _stack(self, run: Run, kind: Any) -> Stack | None:
-        """All values of an operand as an array in the order of t; None if that cannot be, or costs too much."""
-        down, count = self.downwards[run], run.trips
+    def _stack(self, run: Run, kind: Any, count: int) -> Stack | None:
+        """The values of an operand in so many iterations, as an array in the order of t; None if that cannot be, or
+        costs too much.
+        """
+        down = self.downwards[run]
         if type(kind) is Local:
             op = run.operands[kind.j]
             if type(op) is Part:

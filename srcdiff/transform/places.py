@@ -7,7 +7,7 @@ array, or in a list of values that are written out; raises IrregularError for va
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,10 @@ class IrregularError(Exception):
     def __init__(self, run: Run) -> None:
         super().__init__("irregular")
         self.run = run
+
+
+class DownwardsError(IrregularError):
+    """This run cannot count down: what there was before it is needed with what it leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,9 @@ class Stack:
 class Places:
     """What is known of the runs of a program."""
 
-    def __init__(self, users: Mapping[Node, Sequence[Node]], runs: Sequence[Run]) -> None:
+    def __init__(
+        self, users: Mapping[Node, Sequence[Node]], runs: Sequence[Run], upwards: Collection[Run] = ()
+    ) -> None:
         self.users = users
         self.runs = runs
         self.where = {
@@ -79,7 +85,7 @@ class Places:
         }  # fmt: skip
         self.packs: dict[tuple[Node | None, ...], Address] = {}
         self.packed: dict[Node, tuple[Pack, int]] = {}
-        self.downwards = {run: self._goes_down(run) for run in runs}
+        self.downwards = {run: run not in upwards and self._goes_down(run) for run in runs}
 
     def _goes_down(self, run: Run) -> bool:
         """Whether the iterations go through most lists from the end."""
@@ -106,7 +112,10 @@ class Places:
         known = self.packs.get(each.nodes)
         if known is None:
             inside = next((self.where[x] for x in each.nodes if x in self.where), None)
-            known = self._listed(run, each) if inside is None else self._made(run, each, inside[0], inside[2])
+            if inside is not None:
+                known = self._made(run, each, inside[0], inside[2])
+            else:
+                known = _parts_of_array([x for x in each.nodes if x is not None]) or self._listed(run, each)
             self.packs[each.nodes] = known
         return known
 
@@ -128,19 +137,29 @@ class Places:
             raise IrregularError(run)
         start, step = places[0], places[1] - places[0]
         regular = all(place is None or place == start + step * i for i, place in enumerate(places))
-        lowest = -1 if initial is not None else 0
-        if not regular or step == 0 or not all(lowest <= start + step * i < by.trips for i in range(len(places))):
+        if not regular or step == 0:
             raise IrregularError(run)
         if type(part) is Part:
             index = by.sample[j].kwargs["index"]
             return Address(ArrayPart(part.base, index, part.place), part.start + part.step * start, part.step * step)
         return Address((by, j), start, step)
 
+    def covers(self, address: Address, trips: int) -> bool:
+        """Whether there is a value for each of so many iterations."""
+        ends = address.start, address.start + address.step * (trips - 1)
+        source = address.source
+        if type(source) is Pack:
+            return min(ends) >= source.first and max(ends) < source.first + len(source.nodes)
+        if type(source) is ArrayPart:
+            return min(ends) >= 0 and max(ends) < source.base.shape[source.place]
+        by, j = source
+        return min(ends) >= (0 if self.initial(by, j) is None else -1) and max(ends) < by.trips
+
     def _listed(self, run: Run, each: Each) -> Address:
         """Values from outside: lists that overlap are one."""
         nodes = [x for x in each.nodes if x is not None]
         inputs = all(x.prim is None for x in nodes)
-        if len(nodes) != run.trips or len(set(nodes)) != len(nodes) or (run.trips < LEAST_PACKED and not inputs):
+        if each.nodes[:-1].count(None) or len(set(nodes)) != len(nodes) or (run.trips < LEAST_PACKED and not inputs):
             raise IrregularError(run)
         if any(x.aval is not nodes[0].aval or x.is_literal for x in nodes):
             raise IrregularError(run)
@@ -167,6 +186,38 @@ class Places:
         part.nodes = [*nodes[: low - first], *part.nodes, *nodes[high - first :]]
         part.first = min(part.first, first)
         return part, first
+
+
+def _parts_of_array(nodes: Sequence[Node]) -> Address | None:
+    """Where values are that were read of an array before the loop, as iterating over it does; None for others."""
+    first = nodes[0]
+    for x in nodes:
+        if x.prim is None or x.prim.name != "getitem" or len(x.operands) != 1 or x.operands[0] is not first.operands[0]:
+            return None
+    indices = [x.kwargs["index"].parts for x in nodes]
+    progression = progression_of(indices) if len(nodes) > 1 else None
+    if progression is None:
+        return None
+    place, start, step = progression
+    return Address(ArrayPart(first.operands[0], first.kwargs["index"], place), start, step)
+
+
+def progression_of(indices: Sequence[tuple[Any, ...] | None]) -> tuple[int, int, int] | None:
+    """Which part of an index goes up or down regularly, where it starts, and by how much; None if that is not all that
+    changes. Indices that are not there (None) fit.
+    """
+    a, b = indices[0], indices[1]
+    if a is None or b is None or len(a) != len(b):
+        return None
+    places = [k for k, (p, q) in enumerate(zip(a, b, strict=True)) if p != q]
+    if len(places) != 1 or type(a[places[0]]) is not int or type(b[places[0]]) is not int:
+        return None
+    (place,) = places
+    start, step = a[place], b[place] - a[place]
+    for t, parts in enumerate(indices):
+        if parts is not None and (parts != (*a[:place], start + step * t, *a[place + 1 :]) or start + step * t < 0):
+            return None
+    return place, start, step
 
 
 def in_order(source: Any, start: int, step: int, count: int, down: bool) -> Stack:

@@ -13,6 +13,7 @@ the order in which they were computed, so that `g_h_2` in the backward program b
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from srcdiff.core.builder import Builder, item, rename
 from srcdiff.core.program import Node, Program
@@ -43,8 +44,8 @@ def prepare(
             z = _logistic_argument(node, users, fixed)
             if z is not None:
                 logistic[node] = z
-        elif made_by(node, "max") and node not in fixed and _shifts_only(node, users, fixed):
-            constant.add(node)
+        elif made_by(node, "max") and node not in fixed:
+            constant.update(_shifts_only(node, users, fixed))
     numbered = _numbered_names((*program.inputs, *(node for node in nodes if node.prim is not None)))
     if not logistic and not constant and not numbered:
         return program, {node: node for node in (*users, *(keep or ()))}
@@ -193,8 +194,21 @@ def _logistic_argument(node: Node, users: Users, fixed: set[Node]) -> Node | Non
 # ------------------------------------------------------------------------------------------------- shifted exponentials
 
 
-def _shifts_only(peak: Node, users: Users, fixed: set[Node]) -> bool:
-    """Whether a maximum is only subtracted before exponentials whose sum over the same axis undoes the shift."""
+def _shifts_only(peak: Node, users: Users, fixed: set[Node]) -> tuple[Node, ...]:
+    """A maximum that is only subtracted before exponentials whose sum over the same axis undoes the shift, with the
+    other one, if it was computed again for that; nothing if more is done with it.
+    """
+    if _is_undone(peak, peak, users, fixed):
+        return (peak,)
+    for again in users[peak.operands[0]]:
+        alike = again is not peak and made_by(again, "max") and again not in fixed and _axes(again) == _axes(peak)
+        if alike and len(users[peak]) == 1 and _is_undone(peak, again, users, fixed):
+            return peak, again
+    return ()
+
+
+def _is_undone(peak: Node, again: Node, users: Users, fixed: set[Node]) -> bool:
+    """The same, of a maximum that is added, or subtracted once more, as `again`."""
     shifts = [user for user in users[peak] if made_by(user, "sub") and user.operands[1] is peak]
     if len(shifts) != 1 or shifts[0] in fixed:
         return False
@@ -209,7 +223,7 @@ def _shifts_only(peak: Node, users: Users, fixed: set[Node]) -> bool:
     (total,) = sums
     rest = [user for user in users[power] if user is not total]
     softmax = all(made_by(user, "div") and user.operands == (power, total) for user in rest) and rest
-    back = [user for user in users[peak] if user is not shifted]
+    back = [user for user in users[again] if user is not shifted]
     if softmax:
         return not back and users[shifted] == [power] and _no_more(users[total], rest) and _kept(total)
     if rest or len(users[total]) != 1 or not made_by(users[total][0], "log") or users[total][0] in fixed:
@@ -220,7 +234,7 @@ def _shifts_only(peak: Node, users: Users, fixed: set[Node]) -> bool:
         same = all(made_by(user, "sub") and user.operands == (shifted, level) for user in others)
         return same and not back and _no_more(users[level], others) and _kept(total)
     # logsumexp: log(sum(exp(x - max))) + max, the maximum perhaps without the reduced axis
-    return _adds_back(level, peak, back, users, fixed)
+    return _adds_back(level, again, back, users, fixed)
 
 
 def _no_more(found: list[Node], expected: list[Node]) -> bool:
@@ -233,11 +247,13 @@ def _kept(total: Node) -> bool:
 
 def _same_axes(total: Node, peak: Node) -> bool:
     """Whether the sum runs over the axes of the maximum, which kept them or was over all."""
-    ndim = peak.operands[0].ndim
-    axes, over = total.kwargs["axis"], peak.kwargs["axis"]
-    full = tuple(range(ndim))
-    normal = [full if a is None else (a,) if isinstance(a, int) else a for a in (axes, over)]
-    return normal[0] == normal[1] and (bool(peak.kwargs["keepdims"]) or not peak.shape)
+    return _axes(total) == _axes(peak) and (bool(peak.kwargs["keepdims"]) or not peak.shape)
+
+
+def _axes(node: Node) -> tuple[int, ...]:
+    """The axes of a reduction."""
+    axes: Any = node.kwargs["axis"]
+    return tuple(range(node.operands[0].ndim)) if axes is None else (axes,) if isinstance(axes, int) else axes
 
 
 def _adds_back(level: Node, peak: Node, back: list[Node], users: Users, fixed: set[Node]) -> bool:

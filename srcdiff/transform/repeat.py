@@ -17,29 +17,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from srcdiff.core.program import Node
+from srcdiff.transform.places import progression_of
 from srcdiff.transform.runs import Before, Each, Local, Operand, Part, Run, Same
 
 LEAST = 4  # iterations
 WIDEST = 400  # operations of a body
 _PERIODS = 8  # candidates that are tried
-#: may be computed once more, in the last iteration, for the sake of a regular loop
-_HARMLESS = frozenset(
-    {
-        "add",
-        "sub",
-        "mul",
-        "neg",
-        "matmul",
-        "transpose",
-        "reshape",
-        "sum_to",
-        "sum",
-        "broadcast_to",
-        "cos",
-        "sin",
-        "tanh",
-    }
-)
+#: besides what is elementwise, what may be computed once more, in the last iteration, for the sake of a regular loop: a
+#: warning that nobody should hear of only keeps that call from being replayed
+_HARMLESS = frozenset(("matmul", "transpose", "reshape", "sum_to", "sum", "max", "min", "broadcast_to", "cast"))
 
 
 def token(node: Node) -> tuple[Any, ...]:
@@ -104,8 +90,13 @@ class _Finder:
             start = k - period
             while k < n and tokens[k] == tokens[k - period]:
                 k += 1
-            if k - start >= (LEAST - 1) * period:
+            if k - start >= (LEAST - 1) * period and not self._repeats(start, period):
                 self.try_run(start, k, period)
+
+    def _repeats(self, start: int, period: int) -> bool:
+        """Whether the body of so many operations repeats itself: the rows that iterating over an array begins with."""
+        body = self.tokens[start : start + period]
+        return any(body[:-p] == body[p:] and not period % p for p in range(1, period // 2 + 1))
 
     def try_run(self, start: int, stop: int, period: int) -> None:
         first = start + self._phase(start, stop, period)
@@ -179,17 +170,8 @@ class _Finder:
         base = first.operands[0]
         if base in where or any(node is not None and node.operands[0] is not base for node in column):
             return None
-        indices = [None if node is None else node.kwargs["index"].parts for node in column]
-        a, b = indices[0], indices[1]
-        places = [k for k, (p, q) in enumerate(zip(a, b, strict=True)) if p != q]  # type: ignore[arg-type]
-        if len(places) != 1:
-            return None
-        (place,) = places
-        start, step = a[place], b[place] - a[place]  # type: ignore[index]
-        for t, parts in enumerate(indices):
-            if parts is not None and parts != (*a[:place], start + step * t, *a[place + 1 :]):  # type: ignore[index]
-                return None
-        return Part(base, start, step, place)
+        found = progression_of([None if node is None else node.kwargs["index"].parts for node in column])
+        return None if found is None else Part(base, found[1], found[2], found[0])
 
     # ----------------------------------------------------------------------------------------------- further iterations
 
@@ -222,10 +204,19 @@ class _Finder:
         row: list[Node | None] = [None] * len(sample)
 
         def matches(node: Node, j: int) -> bool:
+            if node in taken or node in self.taken or node in row or node not in self.token_of:
+                return False
+            if self.token_of[node] == self.token_of[sample[j]]:
+                return True
+            # `total = 0.0` before the loop is a literal in the first iteration
+            *first, literals = token(node)
+            *others, expected = token(sample[j])
+            kinds = () if after is None else run.kinds(j)
             return (
-                node not in taken and node not in self.taken and node not in row
-                and self.token_of.get(node) == self.token_of[sample[j]]
-            )  # fmt: skip
+                first == others
+                and all(a == b or type(kind) is Before for a, b, kind in zip(literals, expected, kinds, strict=False))
+                and bool(kinds)
+            )
 
         if after is not None:
             for j, kinds in enumerate(run.operands):
@@ -260,7 +251,8 @@ class _Finder:
         present = sum(node is not None for node in row)
         if present * 2 <= len(row):
             return None
-        if any(node is None and sample[j].prim.name not in _HARMLESS for j, node in enumerate(row)):
+        missing = [sample[j].prim for j, node in enumerate(row) if node is None]
+        if not all(prim.elementwise or prim.name in _HARMLESS for prim in missing):
             return None
         return row
 

@@ -16,7 +16,7 @@ from typing import Any
 from srcdiff.core.program import Node, Program
 from srcdiff.ops.loops import pack
 from srcdiff.transform.assemble import Assembly
-from srcdiff.transform.places import IrregularError
+from srcdiff.transform.places import DownwardsError, IrregularError
 from srcdiff.transform.repeat import LEAST, find_runs, token
 from srcdiff.transform.runs import Run
 from srcdiff.transform.sums import Chain, chains
@@ -67,9 +67,12 @@ def _assembled(
     sums: list[Chain],
     stretch: float,
 ) -> Program:
+    upwards: set[Run] = set()
     while runs:
         try:
-            return Assembly(program, nodes, users, runs, sums, stretch).program()
+            return Assembly(program, nodes, users, runs, sums, stretch, upwards).program()
+        except DownwardsError as reason:
+            upwards.add(reason.run)
         except IrregularError as reason:
             runs = [run for run in runs if run is not reason.run]
     return program

@@ -185,6 +185,15 @@ def _name(names: Sequence[str | None]) -> str | None:
     return min(stems) if len(stems) == 1 and None not in names else None
 
 
+def _to_the_start(made: Slice) -> Slice:
+    """A slice that goes down and has grown as far as to the first element, where -1 would mean the last."""
+    if made.step is None or made.step > 0 or made.stop is None or made.stop >= 0:
+        return made
+    if made.stop < -1:
+        raise _DifferError
+    return Slice(made.start, None, made.step)
+
+
 def _grown(values: Sequence[Any], steps: int) -> Any:
     """A value that is the same in all, or whose numbers go on as they began."""
     first = values[0]
@@ -212,7 +221,8 @@ def _grown(values: Sequence[Any], steps: int) -> Any:
             for name in ("body", "trips", "reads", "kept", "last", "downwards")
         ))  # fmt: skip
     if is_dataclass(first) and not isinstance(first, type):
-        return kind(*(_grown([getattr(value, f.name) for value in values], steps) for f in fields(first)))
+        made = kind(*(_grown([getattr(value, f.name) for value in values], steps) for f in fields(first)))
+        return _to_the_start(made) if kind is Slice else made
     if isinstance(first, np.dtype):
         return _same(values)
     try:

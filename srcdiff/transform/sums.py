@@ -71,11 +71,11 @@ def is_product(term: Node) -> bool:
 
 
 def is_outer(term: Node) -> bool:
-    """x[:, None] * y of vectors."""
+    """x[:, None] * y of vectors; x may be a column itself."""
     if not made_by(term, "mul") or term.ndim != 2:
         return False
     x, y = term.operands
-    return made_by(x, "reshape") and x.shape == (term.shape[0], 1) and x.operands[0].ndim == 1 and y.ndim == 1
+    return x.shape == (term.shape[0], 1) and y.ndim == 1
 
 
 def sum_of_products(x: Any, x_turned: bool, y: Any, y_turned: bool) -> Any:
@@ -89,7 +89,8 @@ def sum_of_products(x: Any, x_turned: bool, y: Any, y_turned: bool) -> Any:
 
 
 def sum_of_outers(x: Any, y: Any) -> Any:
-    """The sum of x_t[:, None] * y_t over the first axis of two stacks of vectors."""
+    """The sum of x_t[:, None] * y_t over the first axis of two stacks of vectors; the first perhaps of columns."""
+    x = reshape(x, shape=x.shape[:2]) if x.ndim == 3 else x
     return matmul(transpose(x, axes=(1, 0)), y)
 
 

@@ -24,6 +24,10 @@ EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
         lambda x, y, v, t, s: P["mean"](x, axis=None, keepdims=False),
         "sum(x, axis=None, keepdims=False); div(sum, 6)",
     ),
+    "reduced_once": (
+        lambda x, y, v, t, s: x - P["max"](x, axis=0, keepdims=True) + P["max"](x, axis=0, keepdims=False),
+        "max(x, axis=0, keepdims=True); sub(x, max); reshape(max, shape=(3,)); add(sub, reshape)",
+    ),
     "divided_after_sum": (
         lambda x, y, v, t, s: total(x / P["sum"](y, axis=1, keepdims=True), 1, True),
         "sum(y, axis=1, keepdims=True); sum(x, axis=1, keepdims=True); div(sum_2, sum)",
@@ -38,8 +42,8 @@ EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
             shape=(4, 3),
             unique=False,
         ),
-        "sum(y, axis=1, keepdims=True); sum(y, axis=1, keepdims=False); cast(sum_2, dtype=int64); "
-        "reshape(sum, shape=(2,)); scatter_scaled(x, reshape, cast, rows=4)",
+        "sum(y, axis=1, keepdims=True); reshape(sum, shape=(2,)); cast(reshape, dtype=int64); "
+        "scatter_scaled(x, reshape, cast, rows=4)",
     ),
     "literals_meet": (lambda x, y, v, t, s: (x * 3.0 * y) * 5.0, "mul(x, y); mul(mul, 15.0)"),
 }
