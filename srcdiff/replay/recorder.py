@@ -136,7 +136,8 @@ class Recorder:
         needed: set[Node] = set()
         found = []
         for node in (*outputs, *reversed(self.done)):
-            if node not in needed and node not in outputs:
+            work = node.operands[0] if node.prim is not None and node.prim.name == "item" else node
+            if work not in needed and node not in outputs:
                 found.append(node)
             waiting = [node]
             while waiting:

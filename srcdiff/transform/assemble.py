@@ -78,6 +78,10 @@ class Assembly(Needs):
             made = self._result(node)
         elif node in self.chains:
             made = self._sum(node)
+        elif node in self.rows:
+            made = self._sliced(*self.rows[node])
+            if node.name and made.name is None:
+                rename(made, node.name)
         elif node.prim is None:
             made = builder.literal(node.literal)
         else:

@@ -12,7 +12,17 @@ from typing import Any
 
 from srcdiff.core.program import Node
 from srcdiff.transform.identity import made_by
-from srcdiff.transform.places import Address, ArrayPart, DownwardsError, IrregularError, Pack, Places, Stack, in_order
+from srcdiff.transform.places import (
+    Address,
+    ArrayPart,
+    DownwardsError,
+    IrregularError,
+    LastError,
+    Pack,
+    Places,
+    Stack,
+    in_order,
+)
 from srcdiff.transform.runs import Before, Each, Local, Part, Run, Same
 from srcdiff.transform.sums import Chain, is_outer, is_product
 
@@ -48,6 +58,8 @@ class Needs(Places):
         self.last: dict[Run, dict[int, None]] = {run: {} for run in runs}
         self.added: dict[Run, dict[int, None]] = {run: {} for run in runs}  # added up in the loop
         self.batches: dict[Node, list[Any]] = {}
+        #: arrays of a value of every iteration that the program makes, and where these values are
+        self.rows: dict[Node, tuple[Stack, int]] = {}
 
     def demand(self, outputs: Sequence[Node]) -> None:
         """Note what of each run is needed."""
@@ -62,8 +74,31 @@ class Needs(Places):
                     stack.append(self._demand_value(here))
                 elif here in self.chains:
                     stack.extend(self._demand_sum(self.chains[here]))
+                elif (rows := self._rows(here)) is not None:
+                    self.rows[here] = rows
+                    stack.extend(self._demand_address(*rows, True))
                 else:
                     stack.extend(here.operands)
+
+    def _rows(self, node: Node) -> tuple[Stack, int] | None:
+        """Where the values are that `np.stack` puts together, and how many, if a loop leaves them in that order."""
+        if not made_by(node, "stack") or node.kwargs["axis"] != 0 or len(node.operands) < 2:
+            return None
+        found = self.where.get(node.operands[-1])
+        if found is None or node.aval.nbytes > self.most:
+            return None
+        run, _, j = found
+        initial = self.initial(run, j)
+        places: list[Any] = []
+        for x in node.operands:
+            there = self.where.get(x)
+            places.append(-1 if x is initial else there[1] if there and there[0] is run and there[2] == j else None)
+        if None in places or (-1 in places and (self.downwards[run] or type(run.operands[j]) is Part)):
+            return None
+        start, step = places[0], places[1] - places[0]
+        if step not in (1, -1) or any(place != start + step * k for k, place in enumerate(places)):
+            return None
+        return Stack((run, j), start, step), len(places)
 
     def _demand_value(self, node: Node) -> Any:
         run, t, j = self.where[node]
@@ -104,7 +139,7 @@ class Needs(Places):
             elif isinstance(kind, Each):
                 address = self.address(run, kind)
                 if not self.covers(address, run.trips):
-                    raise IrregularError(run)
+                    raise LastError(run) if None in run.rows[-1] else IrregularError(run)
                 found += self._demand_address(address, run.trips, False)
         return found
 

@@ -30,6 +30,10 @@ class DownwardsError(IrregularError):
     """This run cannot count down: what there was before it is needed with what it leaves."""
 
 
+class LastError(IrregularError):
+    """The last iteration of this run, which does less than others, cannot be done like them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """For iteration i in order of execution: value `start + step * i` of a list, or of what a run makes there."""

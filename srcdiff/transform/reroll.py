@@ -16,7 +16,7 @@ from typing import Any
 from srcdiff.core.program import Node, Program
 from srcdiff.ops.loops import pack
 from srcdiff.transform.assemble import Assembly
-from srcdiff.transform.places import DownwardsError, IrregularError
+from srcdiff.transform.places import DownwardsError, IrregularError, LastError
 from srcdiff.transform.repeat import LEAST, find_runs, token
 from srcdiff.transform.runs import Run
 from srcdiff.transform.sums import Chain, chains
@@ -73,6 +73,11 @@ def _assembled(
             return Assembly(program, nodes, users, runs, sums, stretch, upwards).program()
         except DownwardsError as reason:
             upwards.add(reason.run)
+        except LastError as reason:
+            shorter = reason.run.without_last()
+            if reason.run in upwards:
+                upwards.add(shorter)
+            runs = [shorter if run is reason.run else run for run in runs if run is not reason.run or run.trips > LEAST]
         except IrregularError as reason:
             runs = [run for run in runs if run is not reason.run]
     return program

@@ -67,6 +67,16 @@ class Run:
         kinds = self.operands[j]
         return () if isinstance(kinds, Part) else kinds
 
+    def without_last(self) -> Run:
+        """The run that ends one iteration earlier."""
+        operands: list[tuple[Operand, ...] | Part] = [
+            kinds if isinstance(kinds, Part) else tuple(
+                Each(kind.nodes[:-1]) if isinstance(kind, Each) else kind for kind in kinds
+            )
+            for kinds in self.operands
+        ]  # fmt: skip
+        return Run(self.rows[:-1], operands)
+
     @property
     def sample(self) -> list[Any]:
         """A row with all operations."""
