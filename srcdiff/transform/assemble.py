@@ -15,6 +15,7 @@ from srcdiff.core.program import Node, Program
 from srcdiff.index import Index, Slice
 from srcdiff.ops.elementwise import add
 from srcdiff.ops.loops import pack, pick, stacked
+from srcdiff.ops.shaping import concatenate, stack
 from srcdiff.ops.structural import sum_to
 from srcdiff.transform.body import Body
 from srcdiff.transform.names import stem
@@ -79,9 +80,7 @@ class Assembly(Needs):
         elif node in self.chains:
             made = self._sum(node)
         elif node in self.rows:
-            made = self._sliced(*self.rows[node])
-            if node.name and made.name is None:
-                rename(made, node.name)
+            made = self._stacked(node)
         elif node.prim is None:
             made = builder.literal(node.literal)
         else:
@@ -92,6 +91,17 @@ class Assembly(Needs):
                 suggest(made, node.hint)
         self.new[node] = made
         return made
+
+    def _stacked(self, node: Node) -> Node:
+        """What `np.stack` gives, of what a loop leaves."""
+        rows = self.rows[node]
+        ends = [[self.value(x) for x in values] for values in (rows.before, rows.after)]
+        made = self._sliced(rows.inside, rows.count)
+        self.builder.source = node.source
+        before, after = ([stack(*values, axis=0)] if values else [] for values in ends)
+        if before or after:
+            made = concatenate(*before, made, *after, axis=0)
+        return rename(made, node.name) if node.name and made.name is None else made
 
     def _result(self, node: Node) -> Node:
         run, t, j = self.where[node]

@@ -148,7 +148,7 @@ class Body:
         start, step = self._in_t(part.start, part.step)
         base = self._operand(self.outer.value(part.base))
         read = Element(base, start, step, node.kwargs["index"], part.place)
-        return self._input(("part", base, start, step), node.aval, part_name(node, part.base), read)
+        return self._input(_key(read), node.aval, part_name(node, part.base), read)
 
     def _element(self, each: Each) -> Node:
         outer = self.outer
@@ -168,14 +168,18 @@ class Body:
             index, place = Index((0,), False, True), 0
             start, step = outer.index(run, j, address.start), -address.step if outer.downwards[run] else address.step
         start, step = self._in_t(start, step)
-        operand = self._operand(base)
-        return self._input(
-            ("element", operand, start, step), node.aval, name, Element(operand, start, step, index, place)
-        )
+        read = Element(self._operand(base), start, step, index, place)
+        return self._input(_key(read), node.aval, name, read)
 
     def _in_t(self, start: int, step: int) -> tuple[int, int]:
         """A place given by the number of the iteration, by t."""
         return (start + step * (self.run.trips - 1), -step) if self.outer.downwards[self.run] else (start, step)
+
+
+def _key(read: Element) -> tuple[Any, ...]:
+    """What tells elements apart: x[t, 0] is another one than x[t, 1]."""
+    parts = read.index.parts
+    return read.operand, read.start, read.step, read.place, parts[: read.place], parts[read.place + 1 :]
 
 
 def part_name(node: Node, base: Node) -> str | None:

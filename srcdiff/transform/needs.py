@@ -41,6 +41,16 @@ class Batch:
     turned: tuple[bool, bool] = (False, False)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """The values that `np.stack` puts together: those of so many iterations, and some before and after them."""
+
+    before: tuple[Node, ...]
+    inside: Stack
+    count: int
+    after: tuple[Node, ...]
+
+
 class Needs(Places):
     """What is needed of each run."""
 
@@ -59,7 +69,7 @@ class Needs(Places):
         self.added: dict[Run, dict[int, None]] = {run: {} for run in runs}  # added up in the loop
         self.batches: dict[Node, list[Any]] = {}
         #: arrays of a value of every iteration that the program makes, and where these values are
-        self.rows: dict[Node, tuple[Stack, int]] = {}
+        self.rows: dict[Node, Rows] = {}
 
     def demand(self, outputs: Sequence[Node]) -> None:
         """Note what of each run is needed."""
@@ -76,29 +86,37 @@ class Needs(Places):
                     stack.extend(self._demand_sum(self.chains[here]))
                 elif (rows := self._rows(here)) is not None:
                     self.rows[here] = rows
-                    stack.extend(self._demand_address(*rows, True))
+                    stack.extend((*rows.before, *rows.after))
+                    stack.extend(self._demand_address(rows.inside, rows.count, True))
                 else:
                     stack.extend(here.operands)
 
-    def _rows(self, node: Node) -> tuple[Stack, int] | None:
-        """Where the values are that `np.stack` puts together, and how many, if a loop leaves them in that order."""
-        if not made_by(node, "stack") or node.kwargs["axis"] != 0 or len(node.operands) < 2:
+    def _rows(self, node: Node) -> Rows | None:
+        """Where the values are that `np.stack` puts together, if a loop leaves nearly all of them in that order."""
+        if not made_by(node, "stack") or node.kwargs["axis"] != 0 or node.aval.nbytes > self.most:
             return None
-        found = self.where.get(node.operands[-1])
-        if found is None or node.aval.nbytes > self.most:
+        here = [self.where.get(x) for x in node.operands]
+        first = next((k for k, found in enumerate(here) if found is not None), None)
+        if first is None:
             return None
-        run, _, j = found
+        run, begin, j = here[first]  # type: ignore[misc]
         initial = self.initial(run, j)
-        places: list[Any] = []
-        for x in node.operands:
-            there = self.where.get(x)
-            places.append(-1 if x is initial else there[1] if there and there[0] is run and there[2] == j else None)
-        if None in places or (-1 in places and (self.downwards[run] or type(run.operands[j]) is Part)):
+        if first and node.operands[first - 1] is initial and begin == 0 and not self.downwards[run]:
+            first, begin = first - 1, -1
+        last = first + 1
+        step = 0
+        for k in range(first + 1, len(here)):
+            found = here[k]
+            if found is None or found[0] is not run or found[2] != j:
+                break
+            step = step or found[1] - begin
+            if step not in (1, -1) or found[1] != begin + step * (k - first):
+                break
+            last = k + 1
+        apart = len(node.operands) - (last - first)
+        if last - first < 2 or apart > MOST_PICKED or isinstance(run.operands[j], Part):
             return None
-        start, step = places[0], places[1] - places[0]
-        if step not in (1, -1) or any(place != start + step * k for k, place in enumerate(places)):
-            return None
-        return Stack((run, j), start, step), len(places)
+        return Rows(node.operands[:first], Stack((run, j), begin, step), last - first, node.operands[last:])
 
     def _demand_value(self, node: Node) -> Any:
         run, t, j = self.where[node]

@@ -16,6 +16,7 @@ from typing import Any
 from srcdiff.core.program import Node, Program
 from srcdiff.ops.loops import pack
 from srcdiff.transform.assemble import Assembly
+from srcdiff.transform.gather import gathered
 from srcdiff.transform.places import DownwardsError, IrregularError, LastError
 from srcdiff.transform.repeat import LEAST, find_runs, token
 from srcdiff.transform.runs import Run
@@ -31,6 +32,7 @@ def reroll(program: Program, exact: bool = False, tiny: int = TINY, stretch: flo
 
     The memory for stacks is measured as if there were `stretch` times as many iterations.
     """
+    program = program if exact else gathered(program)
     for _ in range(_DEEPEST):
         made = _once(program, exact, tiny, stretch)
         if made is program:

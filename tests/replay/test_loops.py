@@ -75,8 +75,48 @@ def normalised(change: Any, emit: Any, start: Any, x: Any) -> Any:
     return total
 
 
+def outputs(change: Any, emit: Any, start: Any, x: Any) -> Any:
+    state, found = start, []
+    for t in range(len(x)):
+        state = np.tanh(change @ state + emit @ x[t])
+        found.append(state)
+    return np.mean(np.stack(found) ** 2)
+
+
+def trajectory(change: Any, emit: Any, start: Any, x: Any) -> Any:
+    states = [start]
+    for row in x:
+        states.append(np.tanh(change @ states[-1] + emit @ row))
+    path = np.array(states)
+    return np.sum((path[1:] - path[:-1]) ** 2)
+
+
+def turned_round(change: Any, emit: Any, start: Any, x: Any) -> Any:
+    state, found = start, []
+    for t in range(len(x)):
+        state = np.tanh(change @ state + emit @ x[t])
+        found.append(state)
+    return np.sum(np.stack(found[::-1])[1:] ** 3)
+
+
+def weights_of_each_step(change: Any, emit: Any, start: Any, x: Any) -> Any:
+    """As in a deep network whose layers' parameters are one array, or the controls of a trajectory."""
+    state = start
+    for t in range(len(x)):
+        state = np.sin(change @ state) * x[t, 1:] + np.sum(emit) * x[t, 0]
+    return np.sum(state**2)
+
+
+def two_columns(change: Any, emit: Any, start: Any, x: Any) -> Any:
+    state = start
+    for t in range(len(x)):
+        state = np.sin(change @ state * x[t, 0]) + np.sum(emit) * x[t, 1] + x[t, 1:]
+    return np.sum(state**2)
+
+
 PROGRAMS = [
-    begun_with_the_first, all_alike, columns, backwards, written_into_zeros, last_one_apart, normalised,
+    begun_with_the_first, all_alike, columns, backwards, written_into_zeros, last_one_apart, normalised, outputs,
+    trajectory, turned_round, weights_of_each_step, two_columns,
 ]  # fmt: skip
 
 
@@ -110,19 +150,19 @@ def test_a_long_loop_is_no_more_code_than_a_short_one(function: Callable[..., An
     *params, x = arguments(np.float64)
     counts = []
     for steps in (STEPS, 2 * STEPS, 5 * STEPS):
-        fast = sd.value_and_grad(function, argnums=(0, 1, 2))
+        fast = sd.value_and_grad(function, argnums=(0, 1, 2, 3))
         longer = np.resize(x, (steps, INPUTS))
         for _ in range(4):
             _, gradients = fast(*params, longer)
         with sd.config(replay="never"):
-            expected = sd.grad(function, argnums=(0, 1, 2))(*params, longer)
+            expected = sd.grad(function, argnums=(0, 1, 2, 3))(*params, longer)
         for mine, other in zip(gradients, expected, strict=True):
             np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-9)
         told = fast.explain(*params, longer)
         assert "written out" not in told
-        counts.append(re.findall(r"one generated function of (\d+) operations", told))
-    assert counts[0] == counts[1] == counts[2]
-    assert int(counts[0][0]) < 80
+        counts += map(int, re.findall(r"one generated function of (\d+) operations", told))
+    assert len(counts) == 3
+    assert max(counts) <= min(counts) + 1 < 80
 
 
 @pytest.mark.parametrize("function", PROGRAMS)
