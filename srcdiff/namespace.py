@@ -86,6 +86,7 @@ from srcdiff.dtypes import (
     uint32,
     uint64,
 )
+from srcdiff.flush import set_flush_denormal
 from srcdiff.functions.dispatch import FUNCTIONS, UFUNCS
 from srcdiff.legacy import (
     BoolTensor,
@@ -889,6 +890,7 @@ __all__ = [
     "select_scatter",
     "selu",
     "set_default_dtype",
+    "set_flush_denormal",
     "set_grad_enabled",
     "set_printoptions",
     "set_rng_state",

@@ -31,7 +31,7 @@ TABLE = {
     6.5: "replay",
     7: "autograd api creation creation_like array_reductions array_methods torch_memory torch_methods "
     "interchange tensor",
-    8: "numpy scipy func nn optim utils testing linalg special fft legacy serialization",
+    8: "numpy scipy func nn optim utils testing linalg special fft flush legacy serialization",
     9: "namespace __init__",
 }
 LAYERS = {name: layer for layer, names in TABLE.items() for name in names.split()}
