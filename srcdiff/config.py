@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from srcdiff.errors import SrcdiffError
 
@@ -76,16 +76,24 @@ class Current(threading.local):
     """
 
     options: Options = Options()
-    #: the style of the options, None while `barred`: all that a replayed call looks at, in 50 ns
+    #: the style of the options, None where more has to be looked at: all that a replayed call looks at, in 50 ns
     style: str | None = Options().style
     #: a mode of the thread needs every operation to happen: nothing can be replayed
     barred: bool = False
+    #: denormal numbers are 0 in the thread, so that calls recorded elsewhere may have had other numbers
+    flushes: bool = False
+    #: what tells whether they are, once a thread has chosen so: threads that it starts are like it
+    asked: ClassVar[list[Callable[[], bool]]] = []
+
+    def __init__(self) -> None:  # in each thread
+        if any(asks() for asks in self.asked):
+            self.settle(flushes=True)
 
     def settle(self, **changes: Any) -> None:
         """Make changes, keeping `style` in step."""
         for name, value in changes.items():
             setattr(self, name, value)
-        if self.barred:
+        if self.barred or self.flushes:
             self.style = None
         elif "options" in vars(self):
             self.style = self.options.style

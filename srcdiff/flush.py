@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.api.inspect import cache_clear
+from srcdiff.config import config
 
 #: glibc, bits/fenv.h for x86: the control register of SSE, after 28 bytes for the old floating-point unit
 _WORDS, _REGISTER = 8, 7
@@ -30,7 +30,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
     It holds for all that the thread computes: NumPy's functions, generated code, Python's floats. Threads that it
     starts later are like it; those that NumPy's BLAS has for large products are not. Raises TypeError for other modes
-    than True and False. A change forgets all that was compiled.
+    than True and False.
     """
     if not isinstance(mode, (bool, np.bool_)):
         raise TypeError(f"set_flush_denormal expects a bool, but got {type(mode).__name__}")
@@ -43,13 +43,14 @@ def set_flush_denormal(mode: bool) -> bool:
     before = environment[_REGISTER]
     environment[_REGISTER] = before | _FLUSH if mode else before & ~_FLUSH
     library.fesetenv(environment)
-    if _flushes() is bool(mode):
-        if environment[_REGISTER] != before:
-            cache_clear()  # what was compiled may have constants that were computed in the other mode
-        return True
-    environment[_REGISTER] = before
-    library.fesetenv(environment)
-    return False
+    if _flushes() is not bool(mode):
+        environment[_REGISTER] = before
+        library.fesetenv(environment)
+        return False
+    if mode and not config.current.asked:
+        config.current.asked.append(_flushes)
+    config.current.settle(flushes=bool(mode))
+    return True
 
 
 def _library() -> Any:
@@ -62,5 +63,12 @@ def _library() -> Any:
 
 
 def _flushes() -> bool:
-    """Whether a product of two normal numbers that is denormal is 0."""
-    return not bool(np.multiply(np.full(4, 1e-30, np.float32), np.float32(1e-10)).any())
+    """Whether denormal results are 0, and denormal operands."""
+    with np.errstate(all="ignore"):
+        return not any(_remains(*each) for each in ((np.float32, np.uint32), (np.float64, np.uint64)))
+
+
+def _remains(dtype: Any, bits: Any) -> bool:
+    """Whether a quarter of the smallest normal number is one, or 2^40 times a denormal one."""
+    small, denormal = np.full(4, np.finfo(dtype).tiny, dtype), np.full(4, 1 << 20, bits).view(dtype)
+    return bool((small * dtype(0.25)).any() or (denormal * dtype(2.0**40)).any())

@@ -129,6 +129,62 @@ def test_other_threads_keep_their_mode() -> None:
     assert seen[0] > 0
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_threads_with_other_modes_share_no_calls(first: bool) -> None:
+    """One thread records, compiles and replays in one mode; what another computes is right in its own."""
+    factor = np.float32(1e-30)
+
+    def constants(w: Any) -> Any:
+        return np.sum(w * factor * np.float32(1e-10))
+
+    def numbers(w: Any, scale: float) -> Any:
+        return np.sum(w * (1e-200 * scale))
+
+    cases: list[tuple[Any, tuple[Any, ...]]] = [
+        (sd.grad(constants), (np.ones(3, np.float32),)), (sd.grad(numbers), (np.ones(3), 1e-120)),
+    ]  # fmt: skip
+
+    def check(mode: bool, found: list[bool]) -> None:
+        assert sd.set_flush_denormal(mode)
+        for gradient, args in cases:
+            found += [bool(np.count_nonzero(gradient(*args)) == 0) is mode for _ in range(5)]
+
+    for mode in (first, not first, first):
+        found: list[bool] = []
+        thread = threading.Thread(target=check, args=(mode, found))
+        thread.start()
+        thread.join()
+        assert found == [True] * 10
+    assert all(gradient.cache_info().replayed > 0 for gradient, _ in cases)
+
+
+def test_a_thread_that_is_started_later_knows_its_mode() -> None:
+    gradient = sd.grad(lambda w, scale: np.sum(w * (1e-200 * scale)))
+    args = np.ones(3), 1e-120
+    for _ in range(5):
+        assert np.count_nonzero(gradient(*args)) == 3
+    sd.set_flush_denormal(True)
+    found = []
+
+    def other() -> None:
+        flushed = np.full(3, 1e-300) * 1e-20
+        found.append(np.count_nonzero(gradient(*args)) == np.count_nonzero(flushed))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+@pytest.mark.parametrize("how", ["raise", "warn"])
+@pytest.mark.parametrize("mode", [True, False])
+def test_what_numpy_does_about_underflow_does_not_matter(how: Any, mode: bool) -> None:
+    sd.set_flush_denormal(not mode)
+    with np.errstate(all=how):
+        assert sd.set_flush_denormal(mode) is True
+    assert bool((np.full(3, 1e-300) * 1e-20).any()) is not mode
+
+
 def test_an_unknown_platform_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flush.platform, "machine", lambda: "riscv64")
     assert sd.set_flush_denormal(True) is False

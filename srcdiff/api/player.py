@@ -83,7 +83,7 @@ class Entry:
 
 def style_of(options: Options) -> tuple[Any, ...]:
     """The options that change what is computed."""
-    return (options.exact, options.backend, options.replay)
+    return (options.exact, options.backend, options.replay, config.current.flushes)
 
 
 def _unknown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

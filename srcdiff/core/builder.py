@@ -16,6 +16,11 @@ from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import NOWHERE, Node, Program, Source
 from srcdiff.errors import CompileError
 
+#: the smallest numbers that are not denormal
+_NORMAL: dict[str, Any] = {char: np.finfo(char).tiny for char in "efdg"}
+#: operations that give 0 only where that is the result, and do not round to it
+_EXACT_ZEROS = frozenset(("add", "sub", "neg", "log", "floor", "ceil", "trunc", "rint", "sign", "remainder", "cast"))
+
 Rule = Callable[["Builder", Node, tuple[Node, ...]], Node | None]
 
 
@@ -99,11 +104,16 @@ class Builder:
 
 def _evaluate_literals(prim: Primitive, nodes: tuple[Node, ...], params: dict[str, Any]) -> Any:
     """The value of an operation on literals, or None where it is no scalar or fails."""
+    value: Any
     try:
         with np.errstate(all="ignore"):
             value = prim.eval(*(node.literal for node in nodes), **params)
     except (ArithmeticError, TypeError, ValueError):
         return None
+    if isinstance(value, (float, np.floating)) and abs(value) < _NORMAL[np.dtype(type(value)).char]:
+        # what is denormal is 0 in some threads: that shows when the program runs
+        exact = prim.name in _EXACT_ZEROS or any(node.literal == 0 for node in nodes)
+        return value if value == 0 and exact else None
     if type(value) in SCALARS:
         return value
     return value if isinstance(value, np.generic) and value.dtype.kind in "biufc" else None

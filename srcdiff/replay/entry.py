@@ -58,8 +58,9 @@ def begin(name: str, probe: bool = False) -> Writer:
     """The first lines of an entry; of one that can also be asked for the values alone, if `probe`."""
     w = Writer()
     w.fresh("anyhow")
-    # calls that are to be compared now and then are not entered without being counted
-    style = object() if config.options.check_replay else config.options.style
+    # calls that are to be compared now and then are not entered without being counted, and those of threads in which
+    # denormal numbers are 0 not by others
+    style = object() if config.options.check_replay or config.current.flushes else config.options.style
     free = [
         f"{w.bind(config.current, 'current')}.style is {w.bind(style, 'style')}",
         f"{w.bind(sys, 'sys')}.gettrace() is None",

@@ -147,7 +147,10 @@ def merge_literals(prim: Primitive, xs: Operands, params: Params) -> Node | None
         return None
     base = x.operands[0]
     if prim.name == x.prim.name:  # type: ignore[union-attr]
-        return prim(base, outer * inner)  # type: ignore[no-any-return]
+        together = outer * inner
+        limits = np.finfo(base.dtype)
+        fits: bool = limits.tiny <= abs(together) <= limits.max
+        return prim(base, together) if fits else None
     above, below = (outer, inner) if prim is mul else (inner, outer)
     if below / above == round(below / above):
         return div(base, below / above)  # type: ignore[no-any-return]
