@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from srcdiff.api.steps import Watched, ready_step, watch_step
 from srcdiff.random import kept
 from srcdiff.replay.classes import state_of
-from srcdiff.replay.containers import MAPPINGS, WRITABLE, refill
+from srcdiff.replay.containers import WRITABLE, refill, same_parts
 from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.places import Place
 from srcdiff.replay.recorder import AbandonedError
@@ -110,7 +109,7 @@ def _containers(findings: Findings) -> Iterator[None]:
         yield
     finally:
         for holder, content in before:
-            if not _same(holder, content):
+            if not same_parts(holder, content):
                 changed = True
                 refill(holder, content)
         for array, content in arrays:
@@ -119,8 +118,3 @@ def _containers(findings: Findings) -> Iterator[None]:
                 array[...] = content
     if changed:
         raise RefusedError("it changes a list, a dict, an attribute or an array from outside")
-
-
-def _same(one: Any, other: Any) -> bool:
-    pair = [[*each, *each.values()] if type(each) in MAPPINGS else each for each in (one, other)]
-    return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))

@@ -117,12 +117,12 @@ def signature_of(
             return (kind, value)
         if kind in (float, complex):
             return (kind,)
+        names = fields_of(value)
+        if names is not None:
+            return (kind, tuple(kind_of(getattr(value, name), (*path, name)) for name in names))
         if is_fixed(value):
             return sort_of(value)
-        names = fields_of(value)
-        if names is None:
-            raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
-        return (kind, tuple(kind_of(getattr(value, name), (*path, name)) for name in names))
+        raise RefusedError(f"an argument is a {kind.__module__}.{kind.__qualname__}")
 
     by_name = tuple((key, kind_of(value, (key,))) for key, value in kwargs.items())
     return (tuple(kind_of(value, (k,)) for k, value in enumerate(args)), by_name, tuple(chosen), style)

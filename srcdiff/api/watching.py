@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from srcdiff.replay.active import active
 from srcdiff.replay.alike import unchanged
 from srcdiff.replay.allowed import SCALAR_TYPES
 from srcdiff.replay.clone import cloned
-from srcdiff.replay.containers import DICTS, MAPPINGS, refill
+from srcdiff.replay.containers import DICTS, refill, same_parts
 from srcdiff.replay.findings import EffectError, Findings, RefusedError
 from srcdiff.replay.inputs import Inputs
 from srcdiff.replay.places import Place
@@ -95,7 +94,7 @@ def watch(
     finally:
         _refill(findings.containers, parts)
         _restore(findings.arrays, copies)
-    if not all(_same_parts(*pair) for pair in given):
+    if not all(same_parts(*pair) for pair in given):
         raise EffectError("it changes a list or a dict that it was given")
     if recorder.failed is not None or around.reason is not None:
         raise inputs.refusal(str(around.reason))
@@ -130,17 +129,11 @@ def _refill(containers: Sequence[tuple[Any, str]], parts: Sequence[Any]) -> None
     """The same for lists and dicts."""
     changed = []
     for (container, what), before in zip(containers, parts, strict=True):
-        if not _same_parts(container, before):
+        if not same_parts(container, before):
             changed.append(what)
             refill(container, before)
     if changed:
         raise EffectError(f"{changed[0]} is changed, which is seen outside")
-
-
-def _same_parts(container: Any, before: Any) -> bool:
-    """Whether a container has the same objects as its copy, in the same order."""
-    pair = [[*part, *part.values()] if type(part) in MAPPINGS else part for part in (container, before)]
-    return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))
 
 
 def _containers_in(value: Any) -> Iterator[Any]:

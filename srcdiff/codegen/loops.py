@@ -343,14 +343,12 @@ class _Body(_Looping):
         self.outputs: list[Any] = list(spec.body.outputs)
         self.stems = {label for _, label in kept} | {label.removesuffix("s") for _, label in kept}
         self.handed_on = {self.outputs[read.output] for _, read in spec.carried}
-        self.accumulators = {
-            k for k, read in spec.carried
-            if node.operands[read.operand].aval is self.outputs[read.output].aval  # not smaller, to be broadcast
-            and (
-                is_zeros(node.operands[read.operand])
-                or (_is_fresh(node.operands[read.operand], outer) and count_reads(spec, read.operand) == 1)
-            )
-        }  # fmt: skip
+        self.accumulators = set()
+        for k, carried in spec.carried:
+            initial = node.operands[carried.operand]
+            own = is_zeros(initial) or (_is_fresh(initial, outer) and count_reads(spec, carried.operand) == 1)
+            if own and initial.aval is self.outputs[carried.output].aval:  # not smaller, to be broadcast
+                self.accumulators.add(k)
         self.adopted_ones: set[int] = set()
         for k, (x, read) in enumerate(zip(self.inputs, spec.reads, strict=True)):
             if type(read) is Carried:

@@ -129,8 +129,9 @@ def _is_own(module: ModuleType, value: Any) -> bool:
 
 def stored_in(instance: Any, names: Iterable[str]) -> bool:
     """Whether an instance has attributes of these names, or its class decides what storing them does."""
-    holders = [state_of(instance), *(vars(instance)[each] for each in TABLES if each in state_of(instance))]
-    for name in names:
-        if any(name in holder for holder in holders) or inspect.getattr_static(instance, name, None) is not None:
-            return True
-    return False
+    state = state_of(instance)
+    holders = [state, *(state[each] for each in TABLES if each in state)]
+    return any(
+        any(name in holder for holder in holders) or inspect.getattr_static(instance, name, None) is not None
+        for name in names
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import reprlib
 import sys
 from collections.abc import Iterator
@@ -59,15 +60,22 @@ _MADE_BY_PYTHON = 1 << 9
 def _is_all(cls: Any) -> bool:
     """Whether there is no more to the layout of an instance than a dict and slots."""
     bases = cls.__mro__[:-1]
-    ways = [name for name in ("__dict__", "__weakref__") if any(name in vars(base) for base in bases)]
-    twin = type("twin", (), {"__slots__": (*ways, *(f"s{k}" for k, _ in enumerate(slots_of(cls))))})
-    return bool(cls.__basicsize__ == twin.__basicsize__ and (cls.__dictoffset__ == 0) is (twin.__dictoffset__ == 0))
+    ways = tuple(name for name in ("__dict__", "__weakref__") if any(name in vars(base) for base in bases))
+    return _layout(ways, len(list(slots_of(cls)))) == (cls.__basicsize__, cls.__dictoffset__ == 0)
+
+
+@functools.cache
+def _layout(ways: tuple[str, ...], slots: int) -> tuple[int, bool]:
+    """The size of instances with these and so many slots, and whether they have no dict."""
+    twin: Any = type("twin", (), {"__slots__": (*ways, *(f"s{k}" for k in range(slots)))})
+    return twin.__basicsize__, twin.__dictoffset__ == 0
 
 
 def slots_of(cls: Any) -> Iterator[str]:
     """The names of the slots of instances."""
     for base in cls.__mro__[:-1]:
-        yield from (name for name, value in vars(base).items() if type(value) is MemberDescriptorType)
+        if "__slots__" in vars(base):
+            yield from (name for name, value in vars(base).items() if type(value) is MemberDescriptorType)
 
 
 def state_of(instance: Any) -> dict[str, Any]:

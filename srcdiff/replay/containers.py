@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
+from operator import is_
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -19,6 +20,12 @@ def content_of(container: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]
     if type(container) in MAPPINGS:
         return tuple(container), tuple(container.values())
     return None, tuple(container)
+
+
+def same_parts(container: Any, copy: Any) -> bool:
+    """Whether a container has the same objects as its copy, in the same order."""
+    pair = [[*each, *each.values()] if type(each) in MAPPINGS else each for each in (container, copy)]
+    return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))
 
 
 def refill(container: Any, content: Any) -> None:

@@ -22,6 +22,7 @@ from srcdiff.random import Generator
 from srcdiff.tape.modes import modes
 from srcdiff.tape.site import user_place
 from srcdiff.tape.value import TensorBase
+from srcdiff.transform.identity import made_by
 
 
 class AbandonedError(BaseException):
@@ -136,7 +137,7 @@ class Recorder:
         needed: set[Node] = set()
         found = []
         for node in (*outputs, *reversed(self.done)):
-            work = node.operands[0] if node.prim is not None and node.prim.name == "item" else node
+            work = node.operands[0] if made_by(node, "item") else node
             if work not in needed and node not in outputs:
                 found.append(node)
             waiting = [node]

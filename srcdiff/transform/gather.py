@@ -6,8 +6,11 @@ Guarantee: the values are those before, but for the signs of zeros.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from functools import reduce
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from srcdiff.core.builder import Builder, rebuild
@@ -19,6 +22,8 @@ from srcdiff.ops.shaping import stack
 from srcdiff.transform.identity import made_by
 
 LEAST = 4  # rows
+#: places, and the terms that put something there
+_Rows = list[tuple[int, Node]]
 
 
 def gathered(program: Program) -> Program:
@@ -26,22 +31,23 @@ def gathered(program: Program) -> Program:
     nodes = program.nodes()
     if not any(made_by(node, "scatter") for node in nodes):
         return program
-    counts: dict[Node, int] = {}
-    for x in (*(x for node in nodes for x in node.operands), *(out for out in program.outputs if out is not None)):
-        counts[x] = counts.get(x, 0) + 1
-    sums: dict[Node, tuple[list[list[Node]], list[Node]]] = {}
+    counts = Counter(x for node in nodes for x in node.operands)
+    counts.update(out for out in program.outputs if out is not None)
+    sums: dict[Node, tuple[list[_Rows], list[Node]]] = {}
     inside: set[Node] = set()
     for top in reversed(nodes):
         if made_by(top, "add") and top not in inside:
             members, terms = _terms(top, counts)
             inside.update(members)
-            groups: dict[Any, list[Node]] = {}
+            groups: dict[Any, _Rows] = {}
             for term in terms:
-                found = _row(term) if counts[term] == 1 else None
-                groups.setdefault(None if found is None else (found[1:], term.operands[0].aval), []).append(term)
-            rows = [each for key, each in groups.items() if key and len(each) >= LEAST and _next_to_each_other(each)]
+                if counts[term] == 1 and (found := _row(term)) is not None:
+                    place, rest = found
+                    groups.setdefault((rest, term.operands[0].aval), []).append((place, term))
+            rows = [sorted(each, key=itemgetter(0)) for each in groups.values() if len(each) >= LEAST]
+            rows = [each for each in rows if _next_to_each_other(each)]
             if rows:
-                together = {term for each in rows for term in each}
+                together = {term for each in rows for _, term in each}
                 sums[top] = rows, [term for term in terms if term not in together]
     if not sums:
         return program
@@ -52,8 +58,7 @@ def gathered(program: Program) -> Program:
         if node not in sums:
             return None
         rows, others = sums[node]
-        parts = [*(_together(each, new) for each in rows), *(new[term] for term in others)]
-        return reduce(add, parts)
+        return reduce(add, [*(_together(each, new) for each in rows), *(new[term] for term in others)])
 
     return rebuild(program, put_together)
 
@@ -71,35 +76,27 @@ def _terms(top: Node, counts: Mapping[Node, int]) -> tuple[list[Node], list[Node
     return members, terms
 
 
-def _row(term: Node) -> tuple[Any, ...] | None:
+def _row(term: Node) -> tuple[int, tuple[Any, ...]] | None:
     """Which row of zeros this puts a value in, and what part of it; None if it does something else."""
     if not made_by(term, "scatter") or len(term.operands) != 1:
         return None
     place, *rest = term.kwargs["index"].parts
     if type(place) is not int or not all(type(part) in (int, Slice) for part in rest):
         return None
-    return place if place >= 0 else place + term.shape[0], *rest
+    return place if place >= 0 else place + int(term.shape[0]), tuple(rest)
 
 
-def _place(term: Node) -> int:
-    found = _row(term)
-    assert found is not None
-    return int(found[0])
-
-
-def _next_to_each_other(rows: Sequence[Node]) -> bool:
+def _next_to_each_other(rows: _Rows) -> bool:
     """Whether these are different rows, with none missing between them."""
-    places = sorted(map(_place, rows))
-    return places == list(range(places[0], places[0] + len(places)))
+    return all(above - below == 1 for (below, _), (above, _) in pairwise(rows))
 
 
-def _together(rows: Sequence[Node], new: Mapping[Node, Node]) -> Node:
+def _together(rows: _Rows, new: Mapping[Node, Node]) -> Node:
     """Their sum."""
-    ordered = sorted(rows, key=_place)
-    first, count, shape = _place(ordered[0]), len(ordered), ordered[0].shape
-    values: Node = stack(*(new[row.operands[0]] for row in ordered), axis=0)
-    _, *rest = _row(ordered[0]) or ()
-    if count == shape[0] and not rest:
+    (first, one), count = rows[0], len(rows)
+    _, *rest = one.kwargs["index"].parts
+    values: Node = stack(*(new[term.operands[0]] for _, term in rows), axis=0)
+    if count == one.shape[0] and not rest:
         return values
-    part = Slice(first or None, first + count if first + count < shape[0] else None, None)
-    return scatter(values, index=Index((part, *rest), bool(rest), True), shape=shape, unique=True)  # type: ignore[no-any-return]
+    part = Slice(first or None, first + count if first + count < one.shape[0] else None, None)
+    return scatter(values, index=Index((part, *rest), bool(rest), True), shape=one.shape, unique=True)  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ from typing import Any
 
 from srcdiff.core.program import Node
 from srcdiff.index import Index
+from srcdiff.transform.identity import made_by
 from srcdiff.transform.runs import Before, Each, Part, Run
 
 LEAST_PACKED = 8  # iterations for which values from outside are listed
@@ -118,8 +119,11 @@ class Places:
             inside = next((self.where[x] for x in each.nodes if x in self.where), None)
             if inside is not None:
                 known = self._made(run, each, inside[0], inside[2])
+            elif (part := part_of_array(each.nodes)) is not None:  # of before the loop, as iterating over an array does
+                index = each.nodes[0].kwargs["index"]  # type: ignore[union-attr]
+                known = Address(ArrayPart(part.base, index, part.place), part.start, part.step)
             else:
-                known = _parts_of_array([x for x in each.nodes if x is not None]) or self._listed(run, each)
+                known = self._listed(run, each)
             self.packs[each.nodes] = known
         return known
 
@@ -192,36 +196,30 @@ class Places:
         return part, first
 
 
-def _parts_of_array(nodes: Sequence[Node]) -> Address | None:
-    """Where values are that were read of an array before the loop, as iterating over it does; None for others."""
-    first = nodes[0]
-    for x in nodes:
-        if x.prim is None or x.prim.name != "getitem" or len(x.operands) != 1 or x.operands[0] is not first.operands[0]:
-            return None
-    indices = [x.kwargs["index"].parts for x in nodes]
-    progression = progression_of(indices) if len(nodes) > 1 else None
-    if progression is None:
-        return None
-    place, start, step = progression
-    return Address(ArrayPart(first.operands[0], first.kwargs["index"], place), start, step)
-
-
-def progression_of(indices: Sequence[tuple[Any, ...] | None]) -> tuple[int, int, int] | None:
-    """Which part of an index goes up or down regularly, where it starts, and by how much; None if that is not all that
-    changes. Indices that are not there (None) fit.
+def part_of_array(nodes: Sequence[Node | None]) -> Part | None:
+    """What values are that are read of an array at places which go up or down regularly; None for others. Values that
+    are not there (None) fit.
     """
-    a, b = indices[0], indices[1]
-    if a is None or b is None or len(a) != len(b):
+    first, second = nodes[0], nodes[1]
+    assert first is not None and second is not None
+    for x in nodes:
+        if x is None:
+            continue
+        if not made_by(x, "getitem") or len(x.operands) != 1 or x.operands[0] is not first.operands[0]:
+            return None
+    a, b = first.kwargs["index"].parts, second.kwargs["index"].parts
+    if len(a) != len(b):
         return None
     places = [k for k, (p, q) in enumerate(zip(a, b, strict=True)) if p != q]
     if len(places) != 1 or type(a[places[0]]) is not int or type(b[places[0]]) is not int:
         return None
     (place,) = places
     start, step = a[place], b[place] - a[place]
-    for t, parts in enumerate(indices):
-        if parts is not None and (parts != (*a[:place], start + step * t, *a[place + 1 :]) or start + step * t < 0):
+    for t, x in enumerate(nodes):
+        here = start + step * t
+        if x is not None and (here < 0 or x.kwargs["index"].parts != (*a[:place], here, *a[place + 1 :])):
             return None
-    return place, start, step
+    return Part(first.operands[0], start, step, place)
 
 
 def in_order(source: Any, start: int, step: int, count: int, down: bool) -> Stack:

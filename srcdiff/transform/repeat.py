@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from srcdiff.core.program import Node
-from srcdiff.transform.places import progression_of
+from srcdiff.transform.places import part_of_array
 from srcdiff.transform.runs import Before, Each, Local, Operand, Part, Run, Same
 
 LEAST = 4  # iterations
@@ -163,15 +163,8 @@ class _Finder:
         return True
 
     def _part(self, column: Sequence[Node | None], where: Mapping[Node, Any]) -> Part | None:
-        first, second = column[0], column[1]
-        assert first is not None and second is not None
-        if first.prim.name != "getitem" or len(first.operands) != 1 or first.params == second.params:  # type: ignore[union-attr]
-            return None
-        base = first.operands[0]
-        if base in where or any(node is not None and node.operands[0] is not base for node in column):
-            return None
-        found = progression_of([None if node is None else node.kwargs["index"].parts for node in column])
-        return None if found is None else Part(base, found[1], found[2], found[0])
+        found = part_of_array(column)
+        return None if found is None or found.base in where else found
 
     # ----------------------------------------------------------------------------------------------- further iterations
 
@@ -208,15 +201,14 @@ class _Finder:
                 return False
             if self.token_of[node] == self.token_of[sample[j]]:
                 return True
+            kinds = run.kinds(j)
+            if after is None or len(kinds) != len(node.operands) or not kinds:
+                return False
             # `total = 0.0` before the loop is a literal in the first iteration
             *first, literals = token(node)
             *others, expected = token(sample[j])
-            kinds = () if after is None else run.kinds(j)
-            return (
-                first == others
-                and all(a == b or type(kind) is Before for a, b, kind in zip(literals, expected, kinds, strict=False))
-                and bool(kinds)
-            )
+            alike = zip(literals, expected, kinds, strict=True)
+            return first == others and all(a == b or type(kind) is Before for a, b, kind in alike)
 
         if after is not None:
             for j, kinds in enumerate(run.operands):
