@@ -24,6 +24,7 @@ from srcdiff.transform.identity import (
     number,
     rewrite,
 )
+from srcdiff.transform.matrices import einsum_is_product, tensordot_is_product
 
 Operands = tuple[Node, ...]
 Params = dict[str, Any]
@@ -159,4 +160,6 @@ CHEAPER: Final[tuple[Rewrite, ...]] = (
     rewrite(common_factor, "add sub"),
     rewrite(literals_meet, "mul neg"),
     rewrite(rows_are_scaled_where_they_go, "scatter"),
+    rewrite(einsum_is_product, "einsum"),
+    rewrite(tensordot_is_product, "tensordot"),
 )

@@ -46,6 +46,14 @@ EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
         "scatter_scaled(x, reshape, cast, rows=4)",
     ),
     "literals_meet": (lambda x, y, v, t, s: (x * 3.0 * y) * 5.0, "mul(x, y); mul(mul, 15.0)"),
+    "einsum_is_product": (
+        lambda x, y, v, t, s: P["einsum"](x, y, spec="ij,kj->ik", optimize=False),
+        "transpose(y, axes=(1, 0)); matmul(x, transpose)",
+    ),
+    "tensordot_is_product": (
+        lambda x, y, v, t, s: P["tensordot"](x, y, axes=((0,), (0,))),
+        "transpose(x, axes=(1, 0)); matmul(transpose, y)",
+    ),
 }
 
 
