@@ -21,6 +21,7 @@ from srcdiff.runtime_arrays import (  # noqa: F401
     set_along_axis,
     unbind,
 )
+from srcdiff.runtime_choice import where  # noqa: F401
 from srcdiff.runtime_conv import (  # noqa: F401
     conv,
     conv_filter,

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from srcdiff.runtime_choice import where
 from srcdiff.runtime_special import ndtr
 
 Array = Any
@@ -128,7 +129,7 @@ def xlogy(x: Array, y: Array) -> Array:
 
 def softplus(x: Array, beta: float, threshold: float) -> Array:
     """log(1 + exp(beta x)) / beta, and x itself where beta x exceeds the threshold."""
-    return np.where(x * beta > threshold, x, np.logaddexp(x * beta, 0.0) / beta)[()]
+    return where(x * beta > threshold, x, np.logaddexp(x * beta, 0.0) / beta)[()]
 
 
 def silu(x: Array) -> Array:
@@ -143,12 +144,12 @@ def mish(x: Array) -> Array:
 
 def elu(x: Array, alpha: float, scale: float, rate: float) -> Array:
     """scale * x for positive x, else scale * alpha * (exp(rate x) - 1)."""
-    return np.where(x > 0, x * scale, np.expm1(np.minimum(x, 0.0) * rate) * (scale * alpha))[()]
+    return where(x > 0, x * scale, np.expm1(np.minimum(x, 0.0) * rate) * (scale * alpha))[()]
 
 
 def leaky_relu(x: Array, slope: float) -> Array:
     """x where it is positive, else slope * x."""
-    return np.where(x > 0, x, x * slope)[()]
+    return where(x > 0, x, x * slope)[()]
 
 
 def clip(x: Array, low: Array, high: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import OutOfBoundsError
+from srcdiff.runtime_choice import where
 from srcdiff.runtime_math import log_softmax, xlogy
 from srcdiff.runtime_rows import add_rows
 
@@ -62,7 +63,7 @@ def one_hot(index: Array, classes: int, axis: int, dtype: Any) -> Array:
 def huber(difference: Array, delta: float) -> Array:
     """d * d / 2 for small d, and a straight line from |d| = delta on."""
     size = np.abs(difference)
-    return np.where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta))[()]
+    return where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta))[()]
 
 
 def binary_cross_entropy(x: Array, y: Array) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from srcdiff.codegen.template import attribute, call, constant, fill, method, subscript
 from srcdiff.core.program import Node
 from srcdiff.index import Dynamic
+from srcdiff.runtime_choice import LEAST
 
 _LOAD = gast.Load()
 _SMALL = 1 << 14  # elements; larger arrays of one repeated number are views
@@ -158,6 +159,11 @@ def _getitem(node: Node, operands: list[Any]) -> Any:
     return method(operands[0], "take", operands[1], axis=constant(0)) if _counts(dynamic[0].dtype) else None
 
 
+def _where(node: Node, operands: list[Any]) -> Any:
+    """A helper, which takes a tenth of the time of np.where where it does something else than np.where."""
+    return call("rt.where", *operands) if node.aval.size >= LEAST and node.dtype.char in "fd" else None
+
+
 def _counts(dtype: Any) -> bool:
     return dtype.kind in "iu" and np.can_cast(dtype, np.intp)
 
@@ -170,5 +176,6 @@ IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
     "cast": _cast,
     "mul": _mul,
     "scatter": _scatter,
+    "where": _where,
 }
 QUICK: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {"getitem": _getitem}

@@ -124,4 +124,5 @@ lcm = nondiff("lcm", "x y", "np.lcm(x, y)")
 where: Primitive = elementwise(
     "where", "c x y", "np.where(c, x, y)",
     along=[None, lambda t, out, c, x, y: where(c, t, 0.0), lambda t, out, c, x, y: where(c, 0.0, t)], selects=True,
+    fast="rt.where(c, x, y)",
 )  # fmt: skip

@@ -145,10 +145,12 @@ softshrink = elementwise(
 hardshrink = elementwise(
     "hardshrink", "x", "np.where(np.abs(x) <= bound, 0.0, x)",
     along=[lambda t, out, x, *, bound: where(less_equal(absolute(x), bound), 0.0, t)], params="bound", selects=True,
+    fast="rt.where(np.abs(x) <= bound, 0.0, x)",
 )  # fmt: skip
 threshold = elementwise(
     "threshold", "x", "np.where(x > level, x, value)",
     along=[lambda t, out, x, *, level, value: where(greater(x, level), t, 0.0)], params="level value", selects=True,
+    fast="rt.where(x > level, x, value)",
 )  # fmt: skip
 prelu = elementwise(
     "prelu", "x w", "np.where(x > 0, x, w * x)",
@@ -156,7 +158,7 @@ prelu = elementwise(
         lambda t, out, x, w: where(greater(x, 0), t, t * w),
         lambda t, out, x, w: where(greater(x, 0), 0.0, t * x),
     ],
-    label="PreluKernel",
+    label="PreluKernel", fast="rt.where(x > 0, x, w * x)",
 )  # fmt: skip
 
 # --------------------------------------------------------------------------------------------------------------- hooks

@@ -167,7 +167,7 @@ masked_fill: Primitive = elementwise(
         None,
         lambda t, out, x, mask, value: where(mask, t, 0.0),
     ],
-    fold=_becomes(lambda x, mask, value: where(mask, value, x)), selects=True,
+    fold=_becomes(lambda x, mask, value: where(mask, value, x)), selects=True, fast="rt.where(mask, value, x)",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Small products with a transposed matrix, `x @ W.T`: the matrix is laid out anew first.
 
 For float32 matrices of up to 128 rows and columns BLAS takes up to three times longer if the right factor is
-transposed (5.3 instead of 1.7 us for 16 rows times 64 x 64), and the copy costs 2 us, once for all products with it.
+transposed (20 instead of 7.5 us for 64 rows times 128 x 64), and the copy costs 3 us, once for all products with it.
 
 Guarantee: each product is of the same numbers; BLAS may add them up in another order.
 """
@@ -19,6 +19,8 @@ from srcdiff.transform.identity import made_by
 MOST_ROWS = 64  # of the left factor
 SIZES = range(16, 129)  # of the right one
 SEVERAL = 3  # products that share a factor pay for its copy if they are smaller still
+LEAST_ROWS = 32  # of the left factor, if there is only one
+LARGEST = 128 * 64  # numbers in the right factor, for the same; the copy of 128 x 128 takes 11 us
 
 
 def straighten(program: Program) -> Program:
@@ -44,4 +46,5 @@ def _pays(product: Node, uses: dict[Node, int]) -> bool:
     axes = y.kwargs["axes"]
     swapped = axes == (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2)
     small = x.shape[-2] <= MOST_ROWS and y.shape[-1] in SIZES and y.shape[-2] in SIZES
-    return swapped and small and (y.shape[-2] >= 2 * SIZES.start or uses[y] >= SEVERAL)
+    alone = x.shape[-2] >= LEAST_ROWS and 2 * SIZES.start <= y.shape[-2] and y.shape[-1] * y.shape[-2] <= LARGEST
+    return swapped and small and (alone or uses[y] >= SEVERAL)

@@ -1,0 +1,63 @@
+"""`where` of large arrays in a time that does not depend on the mask, for `runtime`.
+
+np.where jumps for each element: a mask without a pattern, such as the signs of activations, costs it 5 ns each. Bits
+that are anded with those of the mask cost 0.3 ns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+Array = Any
+
+LEAST: Final = 4096  # elements, below which np.where is as fast
+_BLOCK = 1 << 14  # elements at a time, so that they stay in the cache
+_BITS: Final = {"f": np.dtype(np.int32), "d": np.dtype(np.int64)}
+
+
+def where(c: Array, x: Array, y: Array) -> Array:
+    """np.where(c, x, y), bit for bit."""
+    array = x if type(x) is np.ndarray else y
+    if type(c) is not np.ndarray or type(array) is not np.ndarray or c.size < LEAST or c.dtype.char != "?":
+        return np.where(c, x, y)
+    dtype = array.dtype
+    kind: Any = _BITS.get(dtype.char)
+    if kind is None or not (_fits(x, c, dtype) and _fits(y, c, dtype)):
+        return np.where(c, x, y)
+    first, second = (np.asarray(value, dtype).view(kind) for value in (x, y))
+    if c.size <= _BLOCK:
+        return _chosen(c, first, second, kind).view(dtype)
+    mask, first, second = (value.reshape(-1) if value.ndim else value for value in (c, first, second))
+    out = np.empty(c.size, kind)
+    for start in range(0, c.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out[part] = _chosen(
+            mask[part], first[part] if first.ndim else first, second[part] if second.ndim else second, kind
+        )
+    return out.view(dtype).reshape(c.shape)
+
+
+def _fits(value: Any, c: Array, dtype: Any) -> bool:
+    """Whether a value has the shape of the mask, or is a number, and np.where would leave its dtype."""
+    if type(value) is np.ndarray:
+        return value.dtype == dtype and (value.shape == c.shape or not value.ndim)
+    return type(value) in (int, float) or (isinstance(value, np.generic) and value.dtype == dtype)
+
+
+def _chosen(mask: Array, x: Array, y: Array, kind: Any) -> Array:
+    """The bits of x where the mask is true, those of y where it is false."""
+    if not y.ndim and not y:
+        bits = np.negative(mask.view(np.int8)).astype(kind)  # all of them 1 where the mask is true
+        return np.bitwise_and(bits, x, out=bits)
+    if not x.ndim and not x:
+        bits = (mask.view(np.int8) - 1).astype(kind)
+        return np.bitwise_and(bits, y, out=bits)
+    if not mask.any():  # such as the ties of activations with zero
+        bits = np.empty(mask.shape, kind)
+        bits[...] = y
+        return bits
+    bits = np.negative(mask.view(np.int8)).astype(kind)
+    np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
+    return np.bitwise_xor(bits, y, out=bits)
