@@ -66,6 +66,7 @@ from srcdiff.runtime_math import (  # noqa: F401
     mean,
     mish,
     product_of_others,
+    row_max,
     scan,
     shift,
     sigmoid,

@@ -13,7 +13,7 @@ import numpy as np
 Array = Any
 
 LEAST: Final = 4096  # elements, below which np.where is as fast
-_BLOCK = 1 << 14  # elements at a time, so that they stay in the cache
+_BLOCK = 1 << 13  # elements at a time, so that they stay in the cache
 _BITS: Final = {"f": np.dtype(np.int32), "d": np.dtype(np.int64)}
 
 
@@ -27,16 +27,16 @@ def where(c: Array, x: Array, y: Array) -> Array:
     if kind is None or not (_fits(x, c, dtype) and _fits(y, c, dtype)):
         return np.where(c, x, y)
     first, second = (np.asarray(value, dtype).view(kind) for value in (x, y))
-    if c.size <= _BLOCK:
-        return _chosen(c, first, second, kind).view(dtype)
-    mask, first, second = (value.reshape(-1) if value.ndim else value for value in (c, first, second))
-    out = np.empty(c.size, kind)
+    out = np.empty(c.shape, kind)
+    if c.size <= 2 * _BLOCK:
+        _choose(c, first, second, out)
+        return out.view(dtype)
+    mask, flat = c.reshape(-1), out.reshape(-1)
+    first, second = (value.reshape(-1) if value.ndim else value for value in (first, second))
     for start in range(0, c.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        out[part] = _chosen(
-            mask[part], first[part] if first.ndim else first, second[part] if second.ndim else second, kind
-        )
-    return out.view(dtype).reshape(c.shape)
+        _choose(mask[part], first[part] if first.ndim else first, second[part] if second.ndim else second, flat[part])
+    return out.view(dtype)
 
 
 def _fits(value: Any, c: Array, dtype: Any) -> bool:
@@ -46,18 +46,17 @@ def _fits(value: Any, c: Array, dtype: Any) -> bool:
     return type(value) in (int, float) or (isinstance(value, np.generic) and value.dtype == dtype)
 
 
-def _chosen(mask: Array, x: Array, y: Array, kind: Any) -> Array:
+def _choose(mask: Array, x: Array, y: Array, out: Array) -> None:
     """The bits of x where the mask is true, those of y where it is false."""
     if not y.ndim and not y:
-        bits = np.negative(mask.view(np.int8)).astype(kind)  # all of them 1 where the mask is true
-        return np.bitwise_and(bits, x, out=bits)
-    if not x.ndim and not x:
-        bits = (mask.view(np.int8) - 1).astype(kind)
-        return np.bitwise_and(bits, y, out=bits)
-    if not mask.any():  # such as the ties of activations with zero
-        bits = np.empty(mask.shape, kind)
-        bits[...] = y
-        return bits
-    bits = np.negative(mask.view(np.int8)).astype(kind)
-    np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
-    return np.bitwise_xor(bits, y, out=bits)
+        out[...] = np.negative(mask.view(np.int8))  # all bits 1 where the mask is true
+        np.bitwise_and(out, x, out=out)
+    elif not x.ndim and not x:
+        out[...] = mask.view(np.int8) - 1
+        np.bitwise_and(out, y, out=out)
+    elif not mask.any():  # such as the ties of activations with zero
+        out[...] = y
+    else:
+        np.bitwise_xor(x, y, out=out)
+        out &= np.negative(mask.view(np.int8)).astype(out.dtype)
+        out ^= y

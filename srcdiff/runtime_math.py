@@ -12,6 +12,9 @@ from srcdiff.runtime_special import ndtr
 
 Array = Any
 
+MANY: Final = 64  # rows, from which on it pays to do more than call NumPy
+SHORT: Final = 512  # numbers in a row that NumPy is slow to reduce: 20 ns for the sum, 100 for the maximum
+
 # ------------------------------------------------------------------------------------------------------- reductions
 
 
@@ -28,11 +31,43 @@ def mean(x: Array, axis: Any, keepdims: Any) -> Array:
     return total / count if char == "d" or count < 2**24 else np.mean(x, axis=axis, keepdims=keepdims)
 
 
+def row_max(x: Array, keepdims: bool) -> Array:
+    """np.max along the last axis of many short rows, in a third of the time."""
+    n = x.shape[-1]
+    rows = x.reshape(-1, n)
+    if n <= 32:
+        out = np.maximum.reduce(np.ascontiguousarray(rows.T), axis=0)
+    else:
+        at = rows.argmax(axis=1)
+        at += np.arange(0, rows.size, n)
+        out = rows.reshape(-1).take(at)
+    return out.reshape(*x.shape[:-1], 1) if keepdims else out.reshape(x.shape[:-1])
+
+
+def _top(x: Array, axis: Any) -> Array:
+    """The maximum along axes, which stay with length 1; -inf for nothing."""
+    short = _has_short_rows(x, axis)
+    return row_max(x, True) if short else np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
+def _total(x: Array, axis: Any) -> Array:
+    """The sum along axes, which stay with length 1."""
+    return (
+        np.einsum("...a->...", x)[..., None] if _has_short_rows(x, axis) else np.add.reduce(x, axis=axis, keepdims=True)
+    )
+
+
+def _has_short_rows(x: Array, axis: Any) -> bool:
+    """Whether the axes are the last one, whose numbers NumPy is slow to reduce."""
+    many = type(x) is np.ndarray and x.ndim > 1 and x.dtype.char in "fd" and 1 < x.shape[-1] <= SHORT
+    return many and x.size >= MANY * x.shape[-1] and axis in (-1, x.ndim - 1, (-1,), (x.ndim - 1,))
+
+
 def logsumexp(x: Array, axis: Any, keepdims: bool) -> Array:
     """log(sum(exp(x))) without overflow; -inf for nothing."""
-    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = _top(x, axis)
     top = np.where(np.isfinite(top), top, np.zeros((), top.dtype))
-    total = np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)
+    total = _total(np.exp(x - top), axis)
     with np.errstate(divide="ignore"):
         out = np.log(total) + top
     return out if keepdims else np.squeeze(out, axis=axis)[()]
@@ -171,11 +206,11 @@ def gelu_tanh(x: Array) -> Array:
 
 def softmax(x: Array, axis: int) -> Array:
     """exp(x) / sum(exp(x)) along an axis, without overflow."""
-    powers = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
-    return powers / np.add.reduce(powers, axis=axis, keepdims=True)
+    powers = np.exp(x - _top(x, axis))
+    return powers / _total(powers, axis)
 
 
 def log_softmax(x: Array, axis: int) -> Array:
     """log(softmax(x))."""
-    low = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    return low - np.log(np.add.reduce(np.exp(low), axis=axis, keepdims=True))
+    low = x - _top(x, axis)
+    return low - np.log(_total(np.exp(low), axis))

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 #: The modules and packages of each layer; docs/architecture.md says what each is for.
 TABLE = {
-    0: "errors aval runtime runtime_arena runtime_arrays runtime_conv runtime_floats runtime_linalg "
+    0: "errors aval runtime runtime_arena runtime_arrays runtime_choice runtime_conv runtime_floats runtime_linalg "
     "runtime_incomplete runtime_math runtime_nn runtime_rows runtime_scipy runtime_special index config usersource "
     "origin random cuda device dtypes size",
     1: "core",

@@ -229,7 +229,7 @@ class _Function:
             return name(known)
         if node.prim is None:
             return constant(node.literal)
-        return written(node, [self._operand(x, node) for x in node.operands], self.quick)
+        return written(node, [self._operand(x, node) for x in node.operands], self.quick, self.exact)
 
     def _operand(self, x: Node, user: Node) -> Any:
         known = self.names.get(x)

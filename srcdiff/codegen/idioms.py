@@ -1,12 +1,14 @@
 """How operations are written where a person would not write the primitive's expression: `x.T`, `x[:, None]`, `2 * x`.
 
-Guarantee: the tree evaluates to what the expression evaluates to, bit for bit.
+Guarantee: the tree evaluates to what the expression evaluates to, bit for bit; sums along rows to rounding where that
+is allowed, and the sign of a zero that is the maximum may be another.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from string import ascii_lowercase
 from typing import Any, Final
 
 import gast
@@ -16,15 +18,18 @@ from srcdiff.codegen.template import attribute, call, constant, fill, method, su
 from srcdiff.core.program import Node
 from srcdiff.index import Dynamic
 from srcdiff.runtime_choice import LEAST
+from srcdiff.runtime_math import MANY, SHORT
 
 _LOAD = gast.Load()
 _SMALL = 1 << 14  # elements; larger arrays of one repeated number are views
 
 
-def written(node: Node, operands: list[Any], quick: bool = False) -> Any:
+def written(node: Node, operands: list[Any], quick: bool = False, exact: bool = True) -> Any:
     """The tree of an operation applied to the trees of its operands; with `quick`, what runs fastest."""
     assert node.prim is not None
     idiom = QUICK.get(node.prim.name) if quick else None
+    if quick and not exact and node.prim.name in ROWS and _reduces_short_rows(node):
+        idiom = ROWS[node.prim.name]
     tree = idiom(node, operands) if idiom is not None else None
     idiom = IDIOMS.get(node.prim.name) if tree is None else None
     tree = idiom(node, operands) if idiom is not None else tree
@@ -164,6 +169,31 @@ def _where(node: Node, operands: list[Any]) -> Any:
     return call("rt.where", *operands) if node.aval.size >= LEAST and node.dtype.char in "fd" else None
 
 
+def _reduces_short_rows(node: Node) -> bool:
+    """Whether the last axis of an array goes, whose numbers NumPy is slow to reduce."""
+    (x,) = node.operands
+    floats = not x.is_literal and x.dtype.char in "fd" and node.dtype is x.dtype
+    if not floats or x.ndim < 2 or not 1 < x.shape[-1] <= SHORT or x.aval.size < MANY * x.shape[-1]:
+        return False
+    if "axis" not in node.kwargs:  # sum_to
+        return node.shape == (*x.shape[:-1], 1)
+    axis = node.kwargs["axis"]
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return axis is not None and len(axes) == 1 and axes[0] % x.ndim == x.ndim - 1
+
+
+def _row_sum(node: Node, operands: list[Any]) -> Any:
+    letters = ascii_lowercase[: node.operands[0].ndim]
+    total = call("np.einsum", constant(f"{letters}->{letters[:-1]}"), operands[0])
+    if node.ndim < len(letters):
+        return total
+    return gast.Subscript(total, gast.Tuple([constant(Ellipsis), constant(None)], _LOAD), _LOAD)
+
+
+def _row_max(node: Node, operands: list[Any]) -> Any:
+    return call("rt.row_max", operands[0], constant(node.ndim == node.operands[0].ndim))
+
+
 def _counts(dtype: Any) -> bool:
     return dtype.kind in "iu" and np.can_cast(dtype, np.intp)
 
@@ -179,3 +209,5 @@ IDIOMS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {
     "where": _where,
 }
 QUICK: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {"getitem": _getitem}
+#: to rounding, for short rows alone
+ROWS: Final[dict[str, Callable[[Node, list[Any]], Any]]] = {"sum": _row_sum, "sum_to": _row_sum, "max": _row_max}

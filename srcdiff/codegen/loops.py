@@ -256,7 +256,7 @@ class _LoopText:
 
     def _initial(self, x: Node, operand: int) -> Any:
         if is_zeros(x):  # the body may add to it, though the same zeros have a name
-            return written(x, [self.outer._operand(y, x) for y in x.operands], self.outer.quick)
+            return written(x, [self.outer._operand(y, x) for y in x.operands], self.outer.quick, self.outer.exact)
         return self.outer._tree(x) if self.operands[operand] is None else self.operands[operand]
 
     def _buffer(self, each: Kept, label: str, item: Node | None) -> None:

@@ -211,7 +211,7 @@ def test_values_that_live_long_have_buffers_where_all_would_be_too_many() -> Non
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 5.1 * results[1].nbytes
+    assert peak < 5.3 * results[1].nbytes  # with what `rt.where` takes for a part of it
     for got, want in zip(results, interpret(program, given), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
 

@@ -309,3 +309,45 @@ def test_quick_code_takes_rows(shape: tuple[int, ...], places: tuple[int, ...], 
             (IndexError, DeprecationWarning), match=f"index {wrong} is out of bounds|Out of bound index"
         ):
             run(program, values, quick=True)
+
+
+@pytest.mark.parametrize(("build", "text"), [
+    (lambda x: total(x, (1,)), 'np.einsum("ab->a", x)'),
+    (lambda x: total(x, (1,), True), 'np.einsum("ab->a", x)[..., None]'),
+    (lambda x: P["sum_to"](x, shape=(64, 1)), 'np.einsum("ab->a", x)[..., None]'),
+    (lambda x: P["max"](x, axis=(1,), keepdims=True), "rt.row_max(x, True)"),
+    (lambda x: P["max"](x, axis=1, keepdims=False), "rt.row_max(x, False)"),
+    (lambda x: total(x, (0,)), "x.sum(axis=0)"),
+    (lambda x: P["sum_to"](x, shape=(64,)), "x.sum(axis=0)"),
+    (lambda x: P["max"](x, axis=0, keepdims=False), "x.max(axis=0)"),
+    (lambda x: P["max"](x, axis=None, keepdims=False), "x.max()"),
+    (lambda x: total(x), "x.sum()"),
+])  # fmt: skip
+def test_quick_code_reduces_rows(build: Callable[..., Node], text: str) -> None:
+    """A square array, whose rows and columns are equally many; with `exact` nothing but NumPy's reductions will do."""
+    b = Builder()
+    x = b.input(f64(64, 64), "x")
+    program = Program("f", (x,), (build(x),))
+    written = emit(program, quick=True)
+    assert f" = {text}  " in written
+    assert "einsum" not in emit(program, quick=True, exact=True) and "row_max" not in emit(
+        program, quick=True, exact=True
+    )
+    value = np.random.default_rng(0).standard_normal((64, 64))
+    scope: dict[str, Any] = {"np": np, "rt": runtime}
+    exec(written, scope)
+    np.testing.assert_allclose(scope["f"](value)[0], interpret(program, (value,))[0], rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 2, 32, 33, 200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_maxima_of_rows(n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((8, 9, n)).astype(dtype)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[rng.random(x.shape) < 0.1] = -np.inf
+    for rows in (x, x.swapaxes(0, 1), x[::2]):
+        for keepdims in (True, False):
+            got = runtime.row_max(rows, keepdims)
+            np.testing.assert_array_equal(got, rows.max(axis=-1, keepdims=keepdims))
+            assert got.dtype == dtype
