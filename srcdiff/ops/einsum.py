@@ -22,6 +22,9 @@ from srcdiff.ops.structural import broadcast_to, reshape, sum_to
 Sizes = dict[str, int]
 Shapes = tuple[tuple[int, ...], ...]
 
+_LARGEST = 1 << 20  # numbers in a result in between
+_FEW = 5  # operands, of which all orders are tried
+
 
 @lru_cache(maxsize=1024)
 def letters(spec: str) -> tuple[list[str], str]:
@@ -55,9 +58,23 @@ def work(spec: str, shapes: Shapes) -> int:
 
 
 @lru_cache(maxsize=1024)
-def plan(spec: str, shapes: Shapes) -> bool:
-    """Whether splitting into pairwise products pays: below some thousand products a single loop is faster."""
-    return len(shapes) > 1 and work(spec, shapes) > 10_000
+def plan(spec: str, shapes: Shapes) -> Any:
+    """How np.einsum should go about it: below some thousand products a single loop is faster than products of two."""
+    if len(shapes) < 2 or work(spec, shapes) <= 10_000:
+        return False
+    return True if len(shapes) == 2 else ("einsum_path", *path_of(spec, shapes))
+
+
+@lru_cache(maxsize=1024)
+def path_of(spec: str, shapes: Shapes) -> tuple[tuple[int, ...], ...]:
+    """Which operands to take together, one product of two after the other, for the fewest multiplications.
+
+    Results in between may be somewhat larger than the operands, which NumPy does not allow them to be unless told.
+    """
+    samples = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
+    largest = max(_LARGEST, *(4 * sample.size for sample in samples))
+    method = "optimal" if len(shapes) <= _FEW else "greedy"
+    return tuple(np.einsum_path(spec, *samples, optimize=(method, largest))[0][1:])
 
 
 def _contracted(*xs: Aval, spec: str, optimize: Any) -> Aval:

@@ -5,7 +5,7 @@
     bti,hio->bhto          one product of matrices of merged axes
     bchw,oc->bohw          the matrix times a stack of them
     bk,bd->bkd             x[:, :, None] * y[:, None]
-    three operands         two at a time, in the order that `np.einsum_path` finds
+    three operands         two at a time, in the order that `np.einsum_path` finds best
 
 Guarantees: the products are the same, and added up in another order; integers, and operands with a letter twice, are
 left to einsum.
@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any
 
-import numpy as np
-
 from srcdiff.core.primitive import Primitive
 from srcdiff.core.program import Node
-from srcdiff.ops.einsum import einsum, letters
+from srcdiff.ops.einsum import einsum, letters, path_of, work
 from srcdiff.ops.elementwise import mul
 from srcdiff.ops.linalg import matmul
 from srcdiff.ops.reductions import sum
@@ -30,6 +28,7 @@ from srcdiff.ops.shaping import contiguous
 from srcdiff.ops.structural import reshape, transpose
 from srcdiff.transform.identity import made_by
 
+FEW = 500  # products of more than two numbers that one loop does faster than several products
 LONGEST = 1 << 16  # numbers that einsum adds up in one loop; beyond, float32 loses digits
 MATRIX = 50  # the time of one more matrix in a stack, in that of an element copied (about 1 ns)
 COPY = 1000  # the time of any copy, in the same
@@ -44,7 +43,7 @@ def einsum_is_product(prim: Primitive, xs: tuple[Node, ...], params: dict[str, A
     if any(len(set(names)) < len(names) for names in given) or 0 in (n for shape in shapes for n in shape):
         return None
     if len(xs) > 2:
-        return _two_at_a_time(list(xs), list(given), out) if params["optimize"] and all(shapes) else None
+        return _two_at_a_time(list(xs), list(given), out) if work(spec, shapes) > FEW and all(shapes) else None
     if not any(1 in shape for shape in shapes):
         return _product((xs[0], given[0]), (xs[1], given[1]), out, params["optimize"])
     # axes of length 1 are no part of a product; where they are broadcast, the letter is the other operand's alone
@@ -71,17 +70,18 @@ def _without_ones(x: Node, names: str) -> Named:
     return reshape(x, shape=tuple(n for n, _ in kept)), "".join(c for _, c in kept)
 
 
-def _two_at_a_time(xs: list[Node], given: list[str], out: str) -> Node:
+def _two_at_a_time(xs: list[Node], given: list[str], out: str) -> Node | None:
     """An einsum of several operands as einsums of two."""
-    spec = ",".join(given) + "->" + out
-    path = np.einsum_path(spec, *(np.broadcast_to(np.float32(0), x.shape) for x in xs), optimize="optimal")[0][1:]
+    path = path_of(",".join(given) + "->" + out, tuple(tuple(x.shape) for x in xs))
+    if any(len(pair) > 2 for pair in path):
+        return None
     for k, pair in enumerate(path):
         taken = [(xs.pop(j), given.pop(j)) for j in sorted(pair, reverse=True)][::-1]
         here = "".join(dict.fromkeys("".join(names for _, names in taken)))
         rest = out + "".join(given)
         result = out if k == len(path) - 1 else "".join(c for c in here if c in rest)
         spec = ",".join(names for _, names in taken) + "->" + result
-        xs.append(einsum(*(x for x, _ in taken), spec=spec, optimize=len(taken) == 2))
+        xs.append(einsum(*(x for x, _ in taken), spec=spec, optimize=True))
         given.append(result)
     return xs[0]
 
