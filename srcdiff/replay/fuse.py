@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from srcdiff.config import Options
-from srcdiff.core.builder import Builder, rename
+from srcdiff.core.builder import Builder, rebuild, rename
 from srcdiff.core.primitive import REGISTRY
 from srcdiff.core.program import Node, Program
 from srcdiff.transform.block import in_blocks
@@ -26,8 +26,15 @@ def fuse(
     With `options.exact` the operations are those that eager execution does, in its order; else they are simplified,
     which changes results by a few ulp at most.
     """
-    program = (_fused_exactly if options.exact else _fused)(name, inputs, (result, *branches), wrt)
-    return program if options.exact else optimised(program)
+    if options.exact:
+        return _fused_exactly(name, inputs, (result, *branches), wrt)
+    program = Program(name, tuple(inputs), (result, *branches))
+    if all(node.is_input for node in wrt):
+        # what is computed twice is differentiated once; not so if it were one of two like values that is asked for
+        shared = rebuild(program, lambda builder, node, operands: None)
+        now = dict(zip(program.inputs, shared.inputs, strict=True))
+        program, wrt = shared, [now[node] for node in wrt]
+    return optimised(_fused(program, wrt))
 
 
 def optimised(program: Program) -> Program:
@@ -35,8 +42,9 @@ def optimised(program: Program) -> Program:
     return straighten(contract(in_blocks(simplify(program, more=CHEAPER))))
 
 
-def _fused(name: str, inputs: Sequence[Node], outputs: Sequence[Node], wrt: Sequence[Node]) -> Program:
-    forward, mapping = prepare(Program(name, tuple(inputs), tuple(outputs)), None, wrt)
+def _fused(program: Program, wrt: Sequence[Node]) -> Program:
+    inputs = program.inputs
+    forward, mapping = prepare(program, None, wrt)
     now: dict[Node, Node] = {node: node for node in inputs} | mapping
     builder = Builder()
     new: dict[Node, Node] = {}

@@ -22,7 +22,7 @@ from srcdiff.transform.names import stem
 from srcdiff.transform.needs import Batch, Needs
 from srcdiff.transform.places import ArrayPart, IrregularError, Pack, Stack, bare_stem, stem_of
 from srcdiff.transform.runs import Before, Run
-from srcdiff.transform.sums import Chain, is_outer, sum_of_outers, sum_of_products
+from srcdiff.transform.sums import Chain, is_elementwise, is_outer, sum_of_elementwise, sum_of_outers, sum_of_products
 
 
 class Assembly(Needs):
@@ -75,7 +75,7 @@ class Assembly(Needs):
         if made is not None:
             return made
         builder = self.builder
-        if node in self.where:
+        if node in self.where and not self.is_part(node):
             made = self._result(node)
         elif node in self.chains:
             made = self._sum(node)
@@ -158,6 +158,8 @@ class Assembly(Needs):
             return sum_to(stacks[0], shape=node.shape)
         if is_outer(node):
             return sum_of_outers(*stacks)
+        if is_elementwise(node):
+            return sum_of_elementwise(*stacks)
         return sum_of_products(stacks[0], batch.turned[0], stacks[1], batch.turned[1])
 
     def _sliced(self, stack: Stack, count: int) -> Any:

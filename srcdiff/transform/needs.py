@@ -24,7 +24,7 @@ from srcdiff.transform.places import (
     in_order,
 )
 from srcdiff.transform.runs import Before, Each, Local, Part, Run, Same
-from srcdiff.transform.sums import Chain, is_outer, is_product
+from srcdiff.transform.sums import Chain, is_elementwise, is_outer, is_product
 
 MOST_STACKED = 1 << 24  # bytes of one stack; what is larger is added up in the loop, as it comes
 MOST_PICKED = 3  # single iterations of which something else reads values
@@ -80,7 +80,7 @@ class Needs(Places):
                 stack.extend(self._demand_operation(*here))
             elif here not in self.live:
                 self.live.add(here)
-                if here in self.where:
+                if here in self.where and not self.is_part(here):
                     stack.append(self._demand_value(here))
                 elif here in self.chains:
                     stack.extend(self._demand_sum(self.chains[here]))
@@ -90,6 +90,11 @@ class Needs(Places):
                     stack.extend(self._demand_address(rows.inside, rows.count, True))
                 else:
                     stack.extend(here.operands)
+
+    def is_part(self, node: Node) -> bool:
+        """Whether a value of an iteration is there without its loop: an element of an array from outside."""
+        run, _, j = self.where[node]
+        return isinstance(run.operands[j], Part)
 
     def _rows(self, node: Node) -> Rows | None:
         """Where the values are that `np.stack` puts together, if a loop leaves nearly all of them in that order."""
@@ -228,6 +233,10 @@ class Needs(Places):
             if made_by(run.sample[column.j], "reshape") and run.sample[column.j].operands[0].ndim == 1:
                 column = None if isinstance(inner, Part) else inner[0]
             x, y = (self._stack(run, kind, count) for kind in (column, kinds[1]))
+            if x is not None and y is not None:
+                return (x, y), (False, False)
+        elif alone and is_elementwise(node):
+            x, y = (self._stack(run, kind, count) for kind in kinds)
             if x is not None and y is not None:
                 return (x, y), (False, False)
         elif alone and made_by(node, "sum_to"):

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any
 
 from srcdiff.core.program import Node
+from srcdiff.ops.einsum import einsum
 from srcdiff.ops.elementwise import mul
 from srcdiff.ops.linalg import matmul
 from srcdiff.ops.structural import reshape, sum_to, transpose
 from srcdiff.transform.identity import made_by
 
 LEAST = 4
+_SMALL = 1024  # elements of products that are better added up after a loop than in it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,7 +64,7 @@ def _adds_up(term: Node, users: Mapping[Node, Sequence[Node]]) -> bool:
     if term.prim is None:
         return False
     if len(users[term]) == 1:
-        return is_product(term) or is_outer(term) or made_by(term, "sum_to")
+        return is_product(term) or is_outer(term) or is_elementwise(term) or made_by(term, "sum_to")
     return term.prim.elementwise
 
 
@@ -76,6 +79,11 @@ def is_outer(term: Node) -> bool:
         return False
     x, y = term.operands
     return x.shape == (term.shape[0], 1) and y.ndim == 1
+
+
+def is_elementwise(term: Node) -> bool:
+    """x * y of small arrays of one shape, which take less time than calling NumPy for them."""
+    return made_by(term, "mul") and all(x.aval is term.aval for x in term.operands) and term.aval.size <= _SMALL
 
 
 def sum_of_products(x: Any, x_turned: bool, y: Any, y_turned: bool) -> Any:
@@ -94,4 +102,13 @@ def sum_of_outers(x: Any, y: Any) -> Any:
     return matmul(transpose(x, axes=(1, 0)), y)
 
 
-__all__ = ["Chain", "chains", "is_outer", "is_product", "mul", "sum_of_outers", "sum_of_products", "sum_to"]
+def sum_of_elementwise(x: Any, y: Any) -> Any:
+    """The sum of x_t * y_t over the first axis of two stacks."""
+    letters = ascii_lowercase[: x.ndim]
+    return einsum(x, y, spec=f"{letters},{letters}->{letters[1:]}", optimize=False)
+
+
+__all__ = [
+    "Chain", "chains", "is_elementwise", "is_outer", "is_product", "mul", "sum_of_elementwise", "sum_of_outers",
+    "sum_of_products", "sum_to",
+]  # fmt: skip

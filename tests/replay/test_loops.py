@@ -114,9 +114,20 @@ def two_columns(change: Any, emit: Any, start: Any, x: Any) -> Any:
     return np.sum(state**2)
 
 
+def element_by_element(change: Any, emit: Any, start: Any, x: Any) -> Any:
+    """Recurrent units that see nothing of each other: their gradients are sums of products of arrays of one shape."""
+    inputs = x @ emit.T
+    state, found = change[0], []
+    for t in range(len(x)):
+        state = np.tanh(start * state + change[1] * inputs[t])
+        found.append(state)
+    return np.sum(np.stack(found) ** 2)
+
+
 PROGRAMS = [
     begun_with_the_first, all_alike, columns, backwards, written_into_zeros, last_one_apart, normalised, outputs,
     trajectory, turned_round, weights_of_each_step, two_columns,
+    element_by_element,
 ]  # fmt: skip
 
 
@@ -181,3 +192,12 @@ def test_second_derivatives_of_loops(function: Callable[..., Any]) -> None:
         moved[1][place] -= step
         numerical = (slope(moved[0]) - slope(moved[1])) / (2 * step)
         np.testing.assert_allclose(found[place], numerical, rtol=1e-5, atol=1e-6)
+
+
+def test_products_of_each_iteration_are_added_up_after_the_loop() -> None:
+    fast = sd.value_and_grad(element_by_element, argnums=(0, 1, 2, 3))
+    for _ in range(3):
+        fast(*arguments(np.float64))
+    text = fast._player.entries[0].source
+    assert text.count('np.einsum("ab,ab->b"') == 2
+    assert text.count("for t in ") == 2, text  # none that only goes through the elements of an array

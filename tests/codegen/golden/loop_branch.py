@@ -26,18 +26,13 @@ def branch(w, x):
     diff = 1 - h_8 * h_8                                            # f64[3]
     g_h_7 = diff @ w.T                                              # f64[3]
     # h = np.sin(h) - w[0]                                          model.py:7
-    g_w = np.zeros((3, 3))                                          # f64[3,3]
-    g_w[0] = -g_h_7
-    g_w += h_7[:, None] * diff                                      # f64[3,3]
     g_h_6 = g_h_7 * np.cos(h_6)                                     # f64[3]
     # h = np.tanh(h @ w)                                            model.py:5
     product = g_h_6 * (1 - h_6 * h_6)                               # f64[3]
     g_h_5 = product @ w.T                                           # f64[3]
-    g_w += h_5[:, None] * product                                   # f64[3,3]
+    g_w = h_7[:, None] * diff + h_5[:, None] * product              # f64[3,3]
     # h = np.sin(h) - w[0]                                          model.py:7
-    g_w[0] += -g_h_5                                                # f64[3,3]
     g_h_4 = g_h_5 * np.cos(h_4)                                     # f64[3]
-    g_w[0] += -g_h_4                                                # f64[3,3]
     g_h_3 = g_h_4 * np.cos(h_3)                                     # f64[3]
     # h = np.tanh(h @ w)                                            model.py:5
     product_2 = g_h_3 * (1 - h_3 * h_3)                             # f64[3]
@@ -47,5 +42,5 @@ def branch(w, x):
     g_h = product_3 @ w.T                                           # f64[3]
     g_w += h[:, None] * product_3                                   # f64[3,3]
     # h = np.sin(h) - w[0]                                          model.py:7
-    g_w[0] += -g_h                                                  # f64[3,3]
+    g_w[0] += -(g_h_7 + g_h_5 + g_h_4 + g_h)                        # f64[3,3]
     return total, g_w
