@@ -131,7 +131,6 @@ class Compiled(Transformed):
         except (RefusedError, CompileError) as reason:
             self._player.failed(signature, str(reason), False)
             return watched.result
-        entry.recorded = watched.recorder.effects
         self._player.add(entry)
         return watched.result
 
@@ -155,7 +154,6 @@ class Compiled(Transformed):
                 if not player.expects(watched.signature, watched.recorder.path):
                     return False
                 entry = make_step(watched, args, kwargs, name if name.isidentifier() else "function")
-                entry.recorded = watched.recorder.effects
                 player.add(entry)
                 return True
         except UnclearError:
@@ -189,7 +187,7 @@ class Compiled(Transformed):
         return super().source(*args, forward=forward, **kwargs) if entry is None else entry.source
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The program of what `source` shows; it prints."""
+        """The program of what `source` shows, the first one if these are several functions; it prints."""
         entry = self._shown(args, kwargs)
         return super().program(*args, **kwargs) if entry is None else entry.program
 
@@ -198,8 +196,10 @@ class Compiled(Transformed):
         name = getattr(self._function, "__name__", "function")
         entry = self._shown(args, kwargs)
         if entry is not None:
-            count = sum(node.prim is not None for node in entry.program.nodes())
-            how = f"replayed: the step runs as one generated function of {count} operations"
+            parts = [part.program for part in entry.recorded.parts]
+            count = sum(node.prim is not None for part in parts for node in part.nodes())
+            functions = "one generated function" if len(parts) == 1 else f"{len(parts)} generated functions"
+            how = f"replayed: the step runs as {functions} of {count} operations"
             if entry.checks:
                 how = "recorded: the next call is compared with what its generated function gives, then it is replayed"
             return f"{name}\n  step      {how}"

@@ -54,7 +54,7 @@ class Entry:
     #: random numbers are drawn; where their stream was before they were drawn last
     draws: bool = False
     mark: Any = None
-    #: the effects of the recorded call
+    #: what the recorded call did, if it had effects
     recorded: Any = ()
     checks: int = CHECKS
     #: whether a call was tried, and how many it served

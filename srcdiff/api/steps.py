@@ -7,7 +7,7 @@ its result must be those that the entry's program gives. Calls like it are repla
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from srcdiff.autograd.accumulate import accumulate
 from srcdiff.codegen.header import Header
 from srcdiff.config import config
 from srcdiff.core.builder import rename
-from srcdiff.core.program import Node, Program
+from srcdiff.core.program import Node
 from srcdiff.random import kept
 from srcdiff.replay import caught
 from srcdiff.replay.attributes import stored_in
@@ -33,6 +33,7 @@ from srcdiff.replay.fuse import optimised
 from srcdiff.replay.inputs import Inputs
 from srcdiff.replay.places import Place, constants_of
 from srcdiff.replay.rolled import shared_results
+from srcdiff.replay.stages import Later, Part, Stage, completed, in_stages
 from srcdiff.replay.step_entry import Outside, Results, write_entry
 from srcdiff.replay.steps import StepRecorder
 from srcdiff.tape import record
@@ -57,6 +58,15 @@ class Watched:
     signature: Any
     #: the places of the numbers that are inputs
     numbers: Sequence[Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What an entry does, to be compared with what a call does."""
+
+    effects: Sequence[Effect]
+    later: Sequence[Later]
+    parts: Sequence[Part]
 
 
 @dataclass(slots=True)
@@ -154,16 +164,15 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     outputs += recorder.unused(outputs)
     inputs = [*recorder.inputs, *(node for _, node in recorder.reads), *recorder.expressions.values()]
     inputs += [node for node, _ in (*recorder.constants, *recorder.draws)]
-    options = config.options
-    program = Program(name, tuple(inputs), tuple(outputs))
-    if not options.exact:
-        program = in_pieces(in_bands(ahead(reroll(optimised(program)))))
-    given = tuple((node.name or "x", node.aval) for node in inputs)
-    header = Header(name, "", (), given, (), written_out(program), what="A step")
-    step, source = generated(program, header, options)
+    steady = {*inputs} - {node for _, node in recorder.reads}
+    stages = in_stages(inputs, steady, recorder.later, outputs)
+    decides = set(range(len(nodes), len(nodes) + len(conditions)))
+    if len(stages) > 1 and (recorder.raises or not decides.issubset(stages[0].places)):
+        raise RefusedError("it decides by what an optimizer has changed, or may raise an error after that")
+    parts = [_part(stage, name, k) for k, stage in enumerate(stages)]
     helpers: dict[str, Callable[..., Any]] = {"accumulate": _accumulate, "overwrite": overwrite, "replace": _replace}
     enter, text = write_entry(
-        name, args, kwargs, watched.outside, recorder, step, shared_results(program), results, helpers, watched.numbers
+        name, args, kwargs, watched.outside, recorder, parts, len(outputs), results, helpers, watched.numbers
     )
     with kept():
         probed = enter(args, kwargs, True, True)
@@ -171,7 +180,22 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
         raise RefusedError("it changed what it reads from outside")
     outcomes = tuple(outcome for _, outcome in recorder.branches)
     constants = constants_of(args, kwargs, watched.outside.findings.reads, watched.numbers)
-    return Entry(watched.signature, enter, outcomes, program, source, text, style_of(options), constants)
+    source = "\n\n".join(part.source for part in parts)
+    style = style_of(config.options)
+    entry = Entry(watched.signature, enter, outcomes, parts[0].program, source, text, style, constants)
+    entry.recorded = Recorded(recorder.effects, [replace(each, value=None) for each in recorder.later], parts)
+    return entry
+
+
+def _part(stage: Stage, name: str, number: int) -> Part:
+    """What does a stage."""
+    options, program = config.options, stage.program(f"{name}_{number + 1}" if number else name)
+    if not options.exact:
+        program = in_pieces(in_bands(ahead(reroll(optimised(program)))))
+    given = tuple((node.name or "x", node.aval) for node in stage.inputs)
+    what = "A later part" if number else "A step"
+    run, source = generated(program, Header(name, "", (), given, (), written_out(program), what=what), options)
+    return Part(stage, program, run, source, shared_results(program))
 
 
 def _accumulate(leaf: Any, ct: Any) -> None:
@@ -252,16 +276,19 @@ def _ended(edge: Edge, version: int, value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------ the comparison
 
 
-def confirms(values: Sequence[Any], watched: Watched, recorded: Sequence[Effect]) -> bool:
-    """Whether a call that was watched did and returned what an entry's program gives, `values`, in the same order as
-    the call for which the entry was made, whose effects are `recorded`.
+def confirms(values: Sequence[Any], watched: Watched, recorded: Recorded) -> bool:
+    """Whether a call that was watched did and returned what an entry's program gives, whose first stage has given
+    `values`, in the same order as the call for which the entry was made.
     """
     recorder = watched.recorder
-    if watched.recorder.failed is not None or len(recorder.effects) != len(recorded):
+    if recorder.failed is not None or len(recorder.effects) != len(recorded.effects):
         return False
+    if [(each.start, each.target) for each in recorder.later] != [(each.start, each.target) for each in recorded.later]:
+        return False
+    values = completed(recorded.parts, values, recorded.later, [each.value for each in recorder.later])
     leaves = zip(flatten(watched.result)[0], recorder.results, strict=True)
     given = [_value(leaf) for leaf, node in leaves if isinstance(node, Node)]
-    for one, other in zip(recorder.effects, recorded, strict=True):
+    for one, other in zip(recorder.effects, recorded.effects, strict=True):
         if type(one) is not type(other):
             return False
         if isinstance(one, Call) and isinstance(other, Call):

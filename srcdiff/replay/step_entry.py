@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from srcdiff.codegen.loader import load
+from srcdiff.core.program import Node
 from srcdiff.replay.apart import apart
 from srcdiff.replay.effects import Accumulate, Call, Returned, Target
 from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines
@@ -19,6 +20,7 @@ from srcdiff.replay.findings import Findings, RefusedError
 from srcdiff.replay.guard import tensor_conditions, write_guard
 from srcdiff.replay.number import real, written
 from srcdiff.replay.places import Place
+from srcdiff.replay.stages import Part
 from srcdiff.replay.steps import StepRecorder
 from srcdiff.replay.writer import Writer, targets
 from srcdiff.tape.modes import modes
@@ -52,8 +54,8 @@ def write_entry(
     kwargs: dict[str, Any],
     outside: Outside,
     recorder: StepRecorder,
-    step: Callable[..., Any],
-    shared: Sequence[bool],
+    parts: Sequence[Part],
+    count: int,
     results: Results,
     helpers: dict[str, Callable[..., Any]],
     numbers: Sequence[Place] = (),
@@ -61,8 +63,8 @@ def write_entry(
     """`enter(args, kwargs, anyhow=False, probe=False)`: a tuple with the result, False for another call, None if
     replays are off. With `probe` it gives the program's values, and nothing is changed but the random numbers.
 
-    `step` gives the values of the results, of the effects, what its branches depend on, and more that no one needs;
-    `shared` says which of all these may share memory with something. `helpers` are `accumulate(leaf, cotangent)`,
+    The `parts` of the step give `count` values: the results, those of the effects, what its branches depend on, and
+    more that no one needs. `helpers` are `accumulate(leaf, cotangent)`,
     `overwrite(tensor, value)` and `replace`, the same uncounted. Raises RefusedError for what cannot be guarded.
     """
     w = begin(name, probe=True)
@@ -87,19 +89,19 @@ def write_entry(
     outs = [w.fresh("result") for maker in results.makers if callable(maker)]
     effects = [w.fresh(effect.name) for effect in recorder.effects if not isinstance(effect, Call)]
     branches = [w.fresh("branch") for _ in recorder.branches]
-    unused = [w.fresh("unused") for _ in range(len(shared) - len(outs) - len(effects) - len(branches))]
+    unused = [w.fresh("unused") for _ in range(count - len(outs) - len(effects) - len(branches))]
     values = [*outs, *effects, *branches, *unused]
+    run = _Run(w, recorder, values, dict(zip(parts[0].stage.inputs, given, strict=True)))
     miss = [*(keep_stream(w) if recorder.draws else []), "        return False"]
-    call = f"{w.bind(step, 'step')}({', '.join(given)})"
-    w.lines += run_lines(w, f"{targets(values)} = {call}" if values else call, recorder.raises, miss)
+    w.lines += run_lines(w, run.call(parts[0]), recorder.raises, miss)
     if branches:
         went = [name if truth else f"not {name}" for name, (_, truth) in zip(branches, recorder.branches, strict=True)]
         w.lines += [f"    if not ({' and '.join(went)}):", *miss]
-    w.lines += ["    if probe:", f"        return ({''.join(f'{value}, ' for value in values)})"]
-    # before the effects, which may write to what they share memory with
-    w.lines += [f"    {name} = {name}.copy()" for name, flag in zip(values, shared, strict=True) if flag]
+    run.copy(parts[0])
+    probed = [*run.given, *(run.names[node] for node in parts[0].stage.lent)]
+    w.lines += ["    if probe:", f"        return ({''.join(f'{value}, ' for value in probed)})"]
     returned = {maker.effect: w.fresh("given") for maker in results.makers if isinstance(maker, Returned)}
-    _effects(w, recorder, effects, helpers, returned)
+    _effects(run, effects, parts[1:], helpers, returned)
     found = iter(outs)
     leaves = [
         _leaf(w, maker, leaf, found, returned) for maker, leaf in zip(results.makers, results.leaves, strict=True)
@@ -130,26 +132,69 @@ def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
         return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
 
 
+class _Run:
+    """Calls of the parts of a step: `values` are the variables of what the step gives, `names` the expressions of the
+    values there are so far.
+    """
+
+    def __init__(self, w: Writer, recorder: StepRecorder, values: Sequence[str], names: dict[Node, str]) -> None:
+        self.w, self.recorder, self.values, self.names = w, recorder, values, names
+        #: the variables of what the last part gave
+        self.given: list[str] = []
+
+    def call(self, part: Part) -> str:
+        """The statement that runs a part."""
+        stage = part.stage
+        taken = ", ".join(self.names[node] for node in stage.inputs)
+        kept = stage.outputs[len(stage.places) :]
+        self.given = [*(self.values[place] for place in stage.places), *(self.w.fresh("kept") for _ in kept)]
+        self.names.update(zip(kept, self.given[len(stage.places) :], strict=True))
+        call = f"{self.w.bind(part.run, 'step')}({taken})"
+        return f"{targets(self.given)} = {call}" if self.given else call
+
+    def copy(self, part: Part) -> None:
+        """Copy what shares memory with something, before the effects, which may write to that."""
+        for name, flag in zip(self.given, part.shared, strict=True):
+            if flag:
+                self.w.lines.append(f"    {name} = {name}.copy()")
+
+    def later(self, part: Part) -> None:
+        """Run a part after effects, with what they have left."""
+        for each in self.recorder.later:
+            if each.node in part.stage.inputs and each.node not in self.names:
+                name = self.names[each.node] = self.w.fresh(f"{each.node.name}_value")
+                self.w.lines.append(f"    {name} = {_tensor(self.w, self.recorder, each.target)}._value")
+        self.w.lines.append(f"    {self.call(part)}")
+        self.copy(part)
+
+
 def _effects(
-    w: Writer,
-    recorder: StepRecorder,
+    run: _Run,
     names: Sequence[str],
+    parts: Sequence[Part],
     helpers: dict[str, Callable[..., Any]],
     returned: dict[int, str],
 ) -> None:
-    """Have the effects; what a Call gives comes into a variable if it is `returned`."""
+    """Have the effects, and run the `parts` between them; what a Call gives is in a variable if it is `returned`."""
+    w, recorder = run.w, run.recorder
     values = iter(names)
     for k, effect in enumerate(recorder.effects):
+        for part in parts:
+            if part.stage.start == k:
+                run.later(part)
         if isinstance(effect, Call):
-            parts = [_expression(w, recorder, part) for part in effect.args]
-            parts += [f"{key}={value!r}" for key, value in effect.kwargs.items()]
+            given = [_expression(w, recorder, part) for part in effect.args]
+            given += [f"{key}={value!r}" for key, value in effect.kwargs.items()]
             function = w.bind(effect.function, effect.function.__qualname__.replace(".", "_").strip("_"))
             into = f"{returned[k]} = " if k in returned else ""
-            w.lines.append(f"    {into}{function}({', '.join(parts)})")
+            w.lines.append(f"    {into}{function}({', '.join(given)})")
         else:
             kind = "accumulate" if isinstance(effect, Accumulate) else "replace" if effect.silent else "overwrite"
             tensor = _tensor(w, recorder, effect.target)
             w.lines.append(f"    {w.bind(helpers[kind], kind)}({tensor}, {next(values)})")
+    for part in parts:
+        if part.stage.start == len(recorder.effects):
+            run.later(part)
 
 
 def _reads(w: Writer, recorder: StepRecorder) -> list[str]:
@@ -161,8 +206,8 @@ def _reads(w: Writer, recorder: StepRecorder) -> list[str]:
         w.require(*present, *tensor_conditions(w, name, inner, recorder.tensor_of(target)))
         found.append(inner)
         done.add(target)
-    for effect in recorder.effects:
-        target = Target(None) if isinstance(effect, Call) else effect.target
+    changed = [effect.target for effect in recorder.effects if not isinstance(effect, Call)]
+    for target in (*changed, *(each.target for each in recorder.later)):
         if target.tensor is not None and not target.gradient and target not in done:
             done.add(target)
             w.require(*tensor_conditions(w, _tensor(w, recorder, target), w.fresh("value"), target.tensor))

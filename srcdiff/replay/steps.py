@@ -1,8 +1,8 @@
 """Watching a call that has effects: its program, and what is done with the program's values, in order.
 
 A `StepRecorder` watches the real call. What a replay could not repeat makes it stop watching; the call goes on as if
-nobody had. Effects (`effects`) happen at a replay after the program has run. A tensor that a Call has changed cannot be
-read after it: the program runs before.
+nobody had. Effects (`effects`) happen at a replay after the program has run. What is computed with a tensor that a Call
+has changed is done after that, in a later stage (`stages`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from srcdiff.core.program import Node, Source
 from srcdiff.random import watch
 from srcdiff.replay.effects import Accumulate, Call, Effect, Returned, Target, Write
 from srcdiff.replay.recorder import AbandonedError, Recorder
+from srcdiff.replay.stages import Later
 from srcdiff.tape.modes import modes
 from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
@@ -66,6 +67,8 @@ class StepRecorder(Recorder):
         self.effects: list[Effect] = []
         #: tensors from outside that the program reads
         self.reads: list[tuple[Target, Node]] = []
+        #: those that it reads after a Call has changed them
+        self.later: list[Later] = []
         #: tensors whose gradients the call looked at before it decided whether there are any; whether there was none
         self.looked: dict[Target, bool] = {}
         #: tensors whose gradients have been taken off in the call; and those that got one, and whether it was the first
@@ -73,8 +76,10 @@ class StepRecorder(Recorder):
         self._added: dict[Target, bool] = {}
         #: the Tensors among the arguments
         self.given_tensors: list[Any] = []
-        #: ids of tensors that are not what the recorder would take them for, and the tensors
-        self._dirty: dict[int, Any] = {}
+        #: ids of tensors that are not what the recorder would take them for, the tensors, and since which effect
+        self._dirty: dict[int, tuple[Any, int]] = {}
+        #: those that share the array of one that a Call has changed, by id, and that one
+        self._aliases: dict[int, tuple[Any, Any]] = {}
         self._marked: list[Any] = []
         self._numbers: list[tuple[Any, Node | Returned]] = []
         #: the nodes of the leaves of the result, None for those that are the same in every call
@@ -207,6 +212,9 @@ class StepRecorder(Recorder):
         super()._mark(tensor, node)
 
     def _node_of(self, tensor: Any, writing: bool) -> Node | None:
+        base = None if tensor._view is None else tensor._view.base
+        if base is not None and (id(base) in self._dirty or id(base) in self._aliases):
+            self._found(base)
         node = super()._node_of(tensor, writing)
         if node is None or node.builder is not self.builder:
             return self._found(tensor)
@@ -218,17 +226,29 @@ class StepRecorder(Recorder):
         if known is not None and known[0] is tensor._value:
             self._mark(tensor, known[1])
             return known[1]
+        if id(tensor) in self._aliases:
+            self._mark(tensor, self._node(self._aliases.pop(id(tensor))[1]))
+            return tensor._node  # type: ignore[no-any-return]
         target = self.target(tensor)
         if target is None:
             return None
-        if id(tensor) in self._dirty:
-            self._refuse("it reads a tensor that it has changed in a way that is not looked into")
+        if self._is_lost(tensor):
+            self._refuse("it reads a gradient that it has changed in a way that is not looked into")
         value = tensor._value
         name = self._name(target)
         node = self.builder.input(aval(value.shape, value.dtype), name, Source(name))
         self._mark(tensor, node)
-        self.reads.append((target, node))
+        _, start = self._dirty.pop(id(tensor), (None, None))
+        if start is None:
+            self.reads.append((target, node))
+        else:
+            self.later.append(Later(start, target, node, np.array(value)))
         return node
+
+    def _is_lost(self, tensor: Any) -> bool:
+        """Whether a tensor has been changed by a Call, and is a gradient, which may be gone in another call."""
+        target = self.target(tensor) if id(tensor) in self._dirty else None
+        return id(tensor) in self._dirty and (target is None or target.gradient)
 
     def target(self, tensor: Any) -> Target | None:
         """How a tensor is found again in another call; None for one that was made in this."""
@@ -239,7 +259,7 @@ class StepRecorder(Recorder):
 
     def used(self) -> dict[int, Any]:
         """The tensors from outside that the call read or changed, by id."""
-        targets = [target for target, _ in self.reads]
+        targets = [*(target for target, _ in self.reads), *(each.target for each in self.later)]
         targets += [effect.target for effect in self.effects if not isinstance(effect, Call)]
         tensors = [*(target.tensor for target in targets if target.argument is None), *self._touched]
         return {id(tensor): tensor for tensor in tensors}
@@ -288,7 +308,7 @@ class StepRecorder(Recorder):
             self._refuse("backward reaches a leaf that was made in the call or is not guarded")
         self._added.setdefault(target, before is None)
         if before is not None:
-            known = None if id(before) in self._dirty else self._node_of(before, False)
+            known = None if self._is_lost(before) else self._node_of(before, False)
             if known is None:
                 self._forget([before])
             else:
@@ -338,7 +358,7 @@ class StepRecorder(Recorder):
         for tensor in tensors:
             if any(tensor is argument for argument in self.arguments):
                 self._refuse("it writes into an argument")
-            node = None if id(tensor) in self._dirty else self._node_of(tensor, False)
+            node = None if self._is_lost(tensor) else self._node_of(tensor, False)
             self._by_value.pop(id(tensor._value), None)
             self._drawn.pop(id(tensor._value), None)
             tensor.__dict__.pop("_node", None)
@@ -388,7 +408,11 @@ class StepRecorder(Recorder):
             tensor.__dict__.pop("_node", None)
             self._by_value.pop(id(tensor._value), None)
             self._drawn.pop(id(tensor._value), None)
-            self._dirty[id(tensor)] = tensor
+            self._dirty[id(tensor)] = tensor, len(self.effects)
+            for other in self._marked:
+                if other._value is tensor._value and other is not tensor:
+                    other.__dict__.pop("_node", None)
+                    self._aliases[id(other)] = other, tensor
 
     def _unwatched(self, function: Callable[[], Any]) -> Any:
         if modes.recorder is not self:

@@ -548,6 +548,19 @@ for group in optimizer.param_groups:
     group['lr'] *= 0.9
 optimizer.step()
 
+optimizer.step()
+for _ in range(<:1|2:>):
+    <:optimizer.zero_grad()|model.zero_grad()|pass:>
+    again = F.cross_entropy(model(x), y) + <:0.1|loss.detach()|out.detach().mean():>
+    again.backward()
+    <:optimizer.step()|nn.utils.clip_grad_norm_(model.parameters(), 1.0):>
+
+before = [p.detach().clone() for p in model.parameters()]
+optimizer.step()
+with sd.no_grad():
+    for p, b in zip(model.parameters(), before):
+        p.<:copy_(0.5 * (p + b))|sub_(0.1 * (p - b))|lerp_(b, 0.5):>
+
 def closure():
     optimizer.zero_grad()
     again = F.cross_entropy(model(x), y)
@@ -582,6 +595,14 @@ model.train()
 
 for b in model.buffers():
     size = b.sum()
+
+size = sum((<:p|p.detach()|p.data:> ** 2).sum() for p in model.parameters())
+
+if model.out.weight.<:max() > 10|sum() > 0:>:
+    LOG.append('large')
+
+with sd.no_grad():
+    loss = loss + model.out.weight.<:abs().mean()|T[0].sum():>
 
 KEPT.append(loss)
 

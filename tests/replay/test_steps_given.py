@@ -155,7 +155,7 @@ def read_after_a_step(world: World) -> Any:
 STEPS: list[tuple[Make, bool]] = [
     (model_given, True), (all_given, True), (norm_given_back, True), (norm_as_a_number, True),
     (norms_of_two_parts, True), (gradients_scaled, True), (norm_computed_with, False), (norm_written, False),
-    (read_after_a_step, False),
+    (read_after_a_step, True),
 ]  # fmt: skip
 
 
