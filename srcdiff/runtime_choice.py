@@ -14,15 +14,15 @@ Array = Any
 
 LEAST: Final = 4096  # elements, below which np.where is as fast
 _BLOCK = 1 << 13  # elements at a time, so that they stay in the cache
+_FLOAT, _OTHER = np.dtype(float), np.dtype(object)
 _BITS: Final = {"f": np.dtype(np.int32), "d": np.dtype(np.int64)}
 
 
 def where(c: Array, x: Array, y: Array) -> Array:
     """np.where(c, x, y), bit for bit."""
-    array = x if type(x) is np.ndarray else y
-    if type(c) is not np.ndarray or type(array) is not np.ndarray or c.size < LEAST or c.dtype.char != "?":
+    if type(c) is not np.ndarray or c.size < LEAST or c.dtype.char != "?":
         return np.where(c, x, y)
-    dtype = array.dtype
+    dtype = _FLOAT if type(x) is type(y) is float else getattr(x if type(x) is np.ndarray else y, "dtype", _OTHER)
     kind: Any = _BITS.get(dtype.char)
     if kind is None or not (_fits(x, c, dtype) and _fits(y, c, dtype)):
         return np.where(c, x, y)

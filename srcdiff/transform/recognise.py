@@ -241,13 +241,14 @@ def _no_more(found: list[Node], expected: list[Node]) -> bool:
     return all(node in expected for node in found)
 
 
-def _kept(total: Node) -> bool:
-    return bool(total.kwargs["keepdims"]) or not total.shape
+def _kept(reduced: Node) -> bool:
+    """Whether a reduction of x beside x meets the group it is of: its axes were kept, or are the first ones."""
+    return bool(reduced.kwargs["keepdims"]) or sorted(_axes(reduced)) == list(range(len(_axes(reduced))))
 
 
 def _same_axes(total: Node, peak: Node) -> bool:
-    """Whether the sum runs over the axes of the maximum, which kept them or was over all."""
-    return _axes(total) == _axes(peak) and (bool(peak.kwargs["keepdims"]) or not peak.shape)
+    """Whether the sum runs over the axes of the maximum, which is beside each what it is the maximum of."""
+    return _axes(total) == _axes(peak) and _kept(peak)
 
 
 def _axes(node: Node) -> tuple[int, ...]:

@@ -96,7 +96,18 @@ def logsumexp_again(x: Node) -> Any:
     return P["log"](total(P["exp"](x - peak(x, (1,))), (1,))) + P["max"](x, axis=1, keepdims=False)
 
 
-SHIFTS = [log_softmax, softmax, logsumexp, logsumexp_kept]
+def logsumexp_of_columns(x: Node) -> Any:
+    """Without keeping the first axis, which broadcasting adds again."""
+    top = P["max"](x, axis=0, keepdims=False)
+    return P["log"](total(P["exp"](x - top), (0,))) + top
+
+
+def softmax_of_columns(x: Node) -> Any:
+    e = P["exp"](x - P["max"](x, axis=0, keepdims=False))
+    return e / total(e, (0,))
+
+
+SHIFTS = [log_softmax, softmax, logsumexp, logsumexp_kept, logsumexp_of_columns, softmax_of_columns]
 
 
 @pytest.mark.parametrize("function", [*SHIFTS, logsumexp_again])
@@ -140,6 +151,16 @@ def test_a_maximum_that_is_computed_again_is_as_it_was() -> None:
     other = P["log"](total(P["exp"](x - peak(x, (1,))), (1,)))
     for added in (P["max"](x, axis=0, keepdims=False), P["max"](x * 2.0, axis=1, keepdims=False)):
         assert not recognised(Program("f", (x,), (total(other), total(added))), (x,))
+
+
+def test_the_maximum_of_a_row_is_no_shift_of_columns() -> None:
+    """x - max(x, axis=1) of a square array takes from each column the maximum of a row."""
+    b = Tape()
+    x = b.input(f64(3, 3), "x")
+    top = P["max"](x, axis=1, keepdims=False)
+    e = P["exp"](x - top)
+    for y in (P["log"](total(e, (1,))) + top, e / total(e, (1,))):
+        assert not recognised(Program("f", (x,), (total(y),)), (x,))
 
 
 def test_a_shift_without_a_sum_is_differentiated() -> None:
