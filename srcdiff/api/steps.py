@@ -170,9 +170,8 @@ def make_step(watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any], n
     if len(stages) > 1 and (recorder.raises or not decides.issubset(stages[0].places)):
         raise RefusedError("it decides by what an optimizer has changed, or may raise an error after that")
     parts = [_part(stage, name, k) for k, stage in enumerate(stages)]
-    helpers: dict[str, Callable[..., Any]] = {"accumulate": _accumulate, "overwrite": overwrite, "replace": _replace}
     enter, text = write_entry(
-        name, args, kwargs, watched.outside, recorder, parts, len(outputs), results, helpers, watched.numbers
+        name, args, kwargs, watched.outside, recorder, parts, len(outputs), results, _HELPERS, watched.numbers
     )
     with kept():
         probed = enter(args, kwargs, True, True)
@@ -204,6 +203,15 @@ def _accumulate(leaf: Any, ct: Any) -> None:
 
 def _replace(tensor: Any, value: Any) -> None:
     np.copyto(tensor._array, value, casting="unsafe")
+
+
+def _assign(leaf: Any, value: Any) -> None:
+    leaf._grad = record.plain(value)
+
+
+_HELPERS: dict[str, Callable[..., Any]] = {
+    "accumulate": _accumulate, "assign": _assign, "overwrite": overwrite, "replace": _replace,
+}  # fmt: skip
 
 
 def _results(watched: Watched) -> tuple[Results, list[Node]]:

@@ -99,6 +99,28 @@ def _watched_backward(tensors: Any, grads: Any, retain: Any, create_graph: bool,
     return True
 
 
+def _watched_gradients(
+    outputs: Any, grads: Any, edges: list[Edge], retain: bool, create_graph: bool
+) -> list[Any] | None:
+    """Gradients where a recorder watches, as Tensors that it knows; None if it has given up, and nothing was done."""
+    recorder = modes.recorder
+    roots, cts = _roots(outputs, grads, True)
+    nodes = collect(roots)
+    if not compilable(nodes):
+        recorder.fail("grad() through hooks or custom functions")
+        return None
+    if not recorder.starts_backward(cts):
+        return None
+    found, _ = walk(roots, cts, edges, retain=retain, create_graph=True, nodes=nodes)
+    if create_graph:
+        return found
+    values = [None if ct is None else record.plain(np.array(ct._value)) for ct in found]
+    for value, ct in zip(values, found, strict=True):
+        if value is not None:
+            recorder.aliased(value, ct)
+    return values
+
+
 def _receiver(x: Any) -> Edge:
     """The edge of a tensor named in `inputs=`; as in PyTorch, one that is no leaf retains its gradient from now on."""
     edge = _wanted(x)
@@ -139,8 +161,12 @@ def grad(
     retain = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(outputs, chosen, edges, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
-    roots, cts = _roots(outputs, grad_outputs, create_graph)
-    found = gradients(roots, cts, edges, retain=retain, create_graph=create_graph)
+    found = None
+    if modes.recorder is not None:
+        found = _watched_gradients(outputs, grad_outputs, edges, retain, create_graph)
+    if found is None:
+        roots, cts = _roots(outputs, grad_outputs, create_graph)
+        found = gradients(roots, cts, edges, retain=retain, create_graph=create_graph)
     return tuple(_finished(x, ct, allow_unused, materialize_grads) for x, ct in zip(chosen, found, strict=True))
 
 

@@ -48,6 +48,8 @@ def change_requires_grad(tensor: TensorBase, flag: bool, message: str) -> None:
         raise AutogradError(message)
     if flag and tensor._inference and not modes.inference:
         raise AutogradError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    if modes.recorder is not None:
+        modes.recorder.becomes_leaf(tensor)
     set_requires_grad(tensor, flag)
 
 
@@ -109,8 +111,6 @@ class GradientMethods(TensorBase):
             return
         if value is self._grad:  # as `tensor.grad *= 2` does in the end
             return
-        if modes.recorder is not None:
-            modes.recorder.fail("it sets .grad to a tensor")
         if not isinstance(value, TensorBase):
             kind = type(value).__name__
             raise DTypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
@@ -126,6 +126,8 @@ class GradientMethods(TensorBase):
             )
         if value is self:
             raise AutogradError("can't assign Variable as its own grad")
+        if modes.recorder is not None:
+            modes.recorder.sets_grad(self, value)
         self._grad = value
 
     @grad.deleter

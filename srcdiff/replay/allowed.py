@@ -101,9 +101,9 @@ ATTRIBUTES: Final = frozenset(
 ) - {"sort"}
 #: what a training step may use besides: srcdiff's own effects
 STEPS: Final = frozenset(
-    """backward grad step zero_grad no_grad enable_grad set_grad_enabled detach data requires_grad is_leaf parameters
-    named_parameters modules children named_modules named_children training utils clip_grad_norm_ clip_grad_value_ optim
-    add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_ clone
+    """backward grad step zero_grad no_grad enable_grad set_grad_enabled detach data requires_grad requires_grad_
+    is_leaf parameters named_parameters modules children named_modules named_children training utils clip_grad_norm_
+    clip_grad_value_ optim add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_ clone
     """.split()
 )
 _ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)]

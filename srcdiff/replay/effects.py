@@ -1,6 +1,7 @@
 """What a training step does besides computing, in the order in which it does it:
 
 Accumulate  a cotangent arrives at a leaf
+Assign      a leaf is given another Tensor as its gradient
 Write       a tensor that outlives the call is written in place
 Call        a method whose work is not looked into, an optimizer's step, is called
 """
@@ -42,6 +43,16 @@ class Accumulate:
 
 
 @dataclass(slots=True)
+class Assign:
+    """The Tensor that `node` stands for took the place of the gradient of `target`, whatever that was."""
+
+    target: Target
+    node: Node
+    value: Any
+    name: str
+
+
+@dataclass(slots=True)
 class Write:
     """A tensor was given a new value in place; `silent`: through its `.data`, which versions do not count."""
 
@@ -70,4 +81,4 @@ class Returned:
     item: bool = False
 
 
-Effect = Accumulate | Write | Call
+Effect = Accumulate | Assign | Write | Call

@@ -263,6 +263,14 @@ class Recorder:
         """`accumulate` adds a cotangent to the gradient of a leaf."""
         self._refuse("it runs backward")
 
+    def becomes_leaf(self, tensor: Any) -> None:
+        """A Tensor outside of graphs is to require grad, or a leaf no more."""
+        self._refuse("it makes a tensor that requires grad")
+
+    def sets_grad(self, tensor: Any, value: Any) -> None:
+        """`tensor.grad = value`, a Tensor."""
+        self._refuse("it sets .grad to a tensor")
+
     def looks_at_grad(self, tensor: Any) -> None:
         """`tensor.grad` is read."""
         self._refuse("it reads .grad")

@@ -13,7 +13,7 @@ from typing import Any
 from srcdiff.codegen.loader import load
 from srcdiff.core.program import Node
 from srcdiff.replay.apart import apart
-from srcdiff.replay.effects import Accumulate, Call, Returned, Target
+from srcdiff.replay.effects import Accumulate, Assign, Call, Returned, Target
 from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines
 from srcdiff.replay.entry import written as written_out
 from srcdiff.replay.findings import Findings, RefusedError
@@ -64,7 +64,7 @@ def write_entry(
     replays are off. With `probe` it gives the program's values, and nothing is changed but the random numbers.
 
     The `parts` of the step give `count` values: the results, those of the effects, what its branches depend on, and
-    more that no one needs. `helpers` are `accumulate(leaf, cotangent)`,
+    more that no one needs. `helpers` are `accumulate(leaf, cotangent)`, `assign(leaf, gradient)`,
     `overwrite(tensor, value)` and `replace`, the same uncounted. Raises RefusedError for what cannot be guarded.
     """
     w = begin(name, probe=True)
@@ -132,6 +132,9 @@ def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
         return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
 
 
+_KINDS = {Accumulate: "accumulate", Assign: "assign"}
+
+
 class _Run:
     """Calls of the parts of a step: `values` are the variables of what the step gives, `names` the expressions of the
     values there are so far.
@@ -189,7 +192,7 @@ def _effects(
             into = f"{returned[k]} = " if k in returned else ""
             w.lines.append(f"    {into}{function}({', '.join(given)})")
         else:
-            kind = "accumulate" if isinstance(effect, Accumulate) else "replace" if effect.silent else "overwrite"
+            kind = _KINDS.get(type(effect)) or ("replace" if effect.silent else "overwrite")  # type: ignore[union-attr]
             tensor = _tensor(w, recorder, effect.target)
             w.lines.append(f"    {w.bind(helpers[kind], kind)}({tensor}, {next(values)})")
     for part in parts:

@@ -17,7 +17,7 @@ from srcdiff.aval import aval
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node, Source
 from srcdiff.random import watch
-from srcdiff.replay.effects import Accumulate, Call, Effect, Returned, Target, Write
+from srcdiff.replay.effects import Accumulate, Assign, Call, Effect, Returned, Target, Write
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.replay.stages import Later
 from srcdiff.tape.modes import modes
@@ -304,9 +304,10 @@ class StepRecorder(Recorder):
     @_patient
     def _accumulated(self, leaf: Any, ct: Any, before: Any) -> None:
         target, node = self.target(leaf), self._node(ct)
-        if target is None:
-            self._refuse("backward reaches a leaf that was made in the call or is not guarded")
-        self._added.setdefault(target, before is None)
+        if target is None and "_node" not in leaf.__dict__:
+            self._refuse("backward reaches a leaf that is not guarded")
+        if target is not None:
+            self._added.setdefault(target, before is None)
         if before is not None:
             known = None if self._is_lost(before) else self._node_of(before, False)
             if known is None:
@@ -319,7 +320,26 @@ class StepRecorder(Recorder):
         else:
             self._mark(leaf._grad, node)
             self._dirty.pop(id(leaf._grad), None)
-        self.effects.append(Accumulate(target, node, np.array(ct._value), f"g_{self._name(target)}"))
+        if target is not None:  # that of a leaf made in the call does not outlast it
+            self.effects.append(Accumulate(target, node, np.array(ct._value), f"g_{self._name(target)}"))
+
+    @_patient
+    def becomes_leaf(self, tensor: Any) -> None:
+        """One that the call has made: what it does with its gradient is seen."""
+        if self.target(tensor) is not None or self._node_of(tensor, False) is None:
+            self._refuse("it changes whether a tensor from outside requires grad")
+
+    @_patient
+    def sets_grad(self, tensor: Any, value: Any) -> None:
+        """The value is the gradient from here on, which must be that of no other tensor."""
+        target = self.target(tensor)
+        if target is None or self.target(value) is not None or value._edge is not None or value._view is not None:
+            self._refuse(
+                "it sets .grad to a tensor that lasts, is a view or is part of a graph, or that of one it made"
+            )
+        node = self._node(value)
+        self._cleared.add(target)
+        self.effects.append(Assign(target, node, np.array(value._value), f"g_{self._name(target)}"))
 
     @_patient
     def looks_at_grad(self, tensor: Any) -> None:
