@@ -8,20 +8,18 @@ has changed is done after that, in a later stage (`stages`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from srcdiff.aval import aval
 from srcdiff.core.primitive import REGISTRY, Primitive
-from srcdiff.core.program import Node, Source
+from srcdiff.core.program import Node
 from srcdiff.random import watch
-from srcdiff.replay.effects import Accumulate, Assign, Call, Effect, Returned, Target, Write
+from srcdiff.replay.effects import Accumulate, Assign, Call, Returned, Target, Write
 from srcdiff.replay.recorder import AbandonedError, Recorder
-from srcdiff.replay.stages import Later
+from srcdiff.replay.tensors import Tensors
 from srcdiff.tape.modes import modes
-from srcdiff.tape.record import plain
 from srcdiff.tape.value import TensorBase
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,7 +51,7 @@ def _patient(method: F) -> F:
     return call  # type: ignore[return-value]
 
 
-class StepRecorder(Recorder):
+class StepRecorder(Tensors):
     """`outside` are the tensors that what is guarded leads to, by id, with names for them; `stand_in` is the class of
     Tensors that take the place of arrays among the arguments.
     """
@@ -61,14 +59,8 @@ class StepRecorder(Recorder):
     differentiates = silent = False
 
     def __init__(self, outside: dict[int, tuple[Any, str]], numbers_returned: bool, stand_in: Any) -> None:
-        super().__init__()
-        self.outside = outside
+        super().__init__(outside)
         self._numbers_returned = numbers_returned
-        self.effects: list[Effect] = []
-        #: tensors from outside that the program reads
-        self.reads: list[tuple[Target, Node]] = []
-        #: those that it reads after a Call has changed them
-        self.later: list[Later] = []
         #: tensors whose gradients the call looked at before it decided whether there are any; whether there was none
         self.looked: dict[Target, bool] = {}
         #: tensors whose gradients have been taken off in the call; and those that got one, and whether it was the first
@@ -76,18 +68,11 @@ class StepRecorder(Recorder):
         self._added: dict[Target, bool] = {}
         #: the Tensors among the arguments
         self.given_tensors: list[Any] = []
-        #: ids of tensors that are not what the recorder would take them for, the tensors, and since which effect
-        self._dirty: dict[int, tuple[Any, int]] = {}
-        #: those that share the array of one that a Call has changed, by id, and that one
-        self._aliases: dict[int, tuple[Any, Any]] = {}
-        self._marked: list[Any] = []
         self._numbers: list[tuple[Any, Node | Returned]] = []
         #: the nodes of the leaves of the result, None for those that are the same in every call
         self.results: list[Node | Returned | None] = []
         self._returned: list[Any] = []
         self._waiting: list[Any] = []
-        #: parameters that effects may change
-        self._touched: list[Any] = []
         self.inside = self.stopped = False
         #: nothing of the call is to outlast it: it ends where it cannot be repeated
         self.rehearses = False
@@ -118,10 +103,6 @@ class StepRecorder(Recorder):
         modes.recorder = watch.recorder = None
         modes.update()
         self._unmark()
-
-    def _unmark(self) -> None:
-        for tensor in self._marked:
-            tensor.__dict__.pop("_node", None)
 
     def finish(self, leaves: Sequence[Any] = ()) -> None:
         """The call is over, with these leaves of its result."""
@@ -201,75 +182,6 @@ class StepRecorder(Recorder):
         """A constant whose dtype may be the default one."""
         self.uses_default_dtype = True
         self.made(tensor)
-
-    def tensor_of(self, target: Target) -> Any:
-        """The tensor that a target stands for in this call; one like it for a gradient."""
-        tensor = target.tensor if target.argument is None else self.arguments[target.argument]
-        return plain(tensor._value) if target.gradient else tensor
-
-    def _mark(self, tensor: Any, node: Node) -> None:
-        self._marked.append(tensor)
-        super()._mark(tensor, node)
-
-    def _node_of(self, tensor: Any, writing: bool) -> Node | None:
-        base = None if tensor._view is None else tensor._view.base
-        if base is not None and (id(base) in self._dirty or id(base) in self._aliases):
-            self._found(base)
-        node = super()._node_of(tensor, writing)
-        if node is None or node.builder is not self.builder:
-            return self._found(tensor)
-        return node
-
-    def _found(self, tensor: Any) -> Node | None:
-        """A tensor that no operation made: it shares the array of one that is known, or comes from outside."""
-        known = self._by_value.get(id(tensor._value))
-        if known is not None and known[0] is tensor._value:
-            self._mark(tensor, known[1])
-            return known[1]
-        if id(tensor) in self._aliases:
-            self._mark(tensor, self._node(self._aliases.pop(id(tensor))[1]))
-            return tensor._node  # type: ignore[no-any-return]
-        target = self.target(tensor)
-        if target is None:
-            return None
-        if self._is_lost(tensor):
-            self._refuse("it reads a gradient that it has changed in a way that is not looked into")
-        value = tensor._value
-        name = self._name(target)
-        node = self.builder.input(aval(value.shape, value.dtype), name, Source(name))
-        self._mark(tensor, node)
-        _, start = self._dirty.pop(id(tensor), (None, None))
-        if start is None:
-            self.reads.append((target, node))
-        else:
-            self.later.append(Later(start, target, node, np.array(value)))
-        return node
-
-    def _is_lost(self, tensor: Any) -> bool:
-        """Whether a tensor has been changed by a Call, and is a gradient, which may be gone in another call."""
-        target = self.target(tensor) if id(tensor) in self._dirty else None
-        return id(tensor) in self._dirty and (target is None or target.gradient)
-
-    def target(self, tensor: Any) -> Target | None:
-        """How a tensor is found again in another call; None for one that was made in this."""
-        known = self.outside.get(id(tensor))
-        if known is not None and known[0] is tensor:
-            return Target(tensor)
-        return next((target for each, target in self._lasting() if each is tensor), None)
-
-    def used(self) -> dict[int, Any]:
-        """The tensors from outside that the call read or changed, by id."""
-        targets = [*(target for target, _ in self.reads), *(each.target for each in self.later)]
-        targets += [effect.target for effect in self.effects if not isinstance(effect, Call)]
-        tensors = [*(target.tensor for target in targets if target.argument is None), *self._touched]
-        return {id(tensor): tensor for tensor in tensors}
-
-    def _name(self, target: Target) -> str:
-        if target.argument is not None:
-            name = self.inputs[target.argument].name or "x"
-        else:
-            name = self.outside[id(target.tensor)][1]
-        return f"{name}_grad" if target.gradient else name
 
     # ---------------------------------------------------------------------------------------------------------- effects
 
@@ -406,33 +318,10 @@ class StepRecorder(Recorder):
         self._mark(tensor, node)
         self._before, self._waiting = {}, []
 
-    def _lasting(self) -> list[tuple[Any, Target]]:
-        """The tensors that outlive the call, as far as they can be reached."""
-        found = [(each, Target(None, k)) for k, each in enumerate(self.arguments)]
-        found += [(each, Target(each)) for each, _ in self.outside.values()]
-        found += [
-            (each._grad, Target(target.tensor, target.argument, True))
-            for each, target in found
-            if each._grad is not None
-        ]
-        return found
-
     @_patient
     def _check_written(self) -> None:
         if self._waiting:
             self._refuse("it writes a tensor in a way that is not looked into")
-
-    def _forget(self, tensors: Iterable[Any]) -> None:
-        """These may have any value now."""
-        for tensor in tensors:
-            tensor.__dict__.pop("_node", None)
-            self._by_value.pop(id(tensor._value), None)
-            self._drawn.pop(id(tensor._value), None)
-            self._dirty[id(tensor)] = tensor, len(self.effects)
-            for other in self._marked:
-                if other._value is tensor._value and other is not tensor:
-                    other.__dict__.pop("_node", None)
-                    self._aliases[id(other)] = other, tensor
 
     def _unwatched(self, function: Callable[[], Any]) -> Any:
         if modes.recorder is not self:
