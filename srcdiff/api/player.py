@@ -67,7 +67,7 @@ class Entry:
     @property
     def place(self) -> str:
         """Where in the user's code the result is computed."""
-        out = self.program.outputs[0]
+        out = next(iter(self.program.outputs), None)
         return "unknown place" if out is None or not out.source.file else f"{out.source.file}:{out.source.line}"
 
     def path(self) -> Any:

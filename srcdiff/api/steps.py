@@ -117,7 +117,7 @@ def ready_step(
     if recorder.stands and findings.stores and findings.containers:
         raise RefusedError("it stores into containers from outside, and was given arrays")
     copies = {id(array): array.copy() for array in findings.arrays}
-    lasting = containers((args, kwargs, [part for part, _ in findings.containers]))
+    lasting = containers((args, kwargs, tuple(part for part, _ in findings.containers)))
     around = caught.Watch(findings.catches, findings.filters)
     ready = Ready(new, named, given, inputs, recorder, Outside(findings, copies, label), lasting, around)
     if (stored := ready.stores()) is not None:

@@ -93,6 +93,8 @@ def write_entry(
     values = [*outs, *effects, *branches, *unused]
     run = _Run(w, recorder, values, dict(zip(parts[0].stage.inputs, given, strict=True)))
     miss = [*(keep_stream(w) if recorder.draws else []), "        return False"]
+    if len(parts) > 1:
+        run.draw_once()
     w.lines += run_lines(w, run.call(parts[0]), recorder.raises, miss)
     if branches:
         went = [name if truth else f"not {name}" for name, (_, truth) in zip(branches, recorder.branches, strict=True)]
@@ -144,6 +146,13 @@ class _Run:
         self.w, self.recorder, self.values, self.names = w, recorder, values, names
         #: the variables of what the last part gave
         self.given: list[str] = []
+
+    def draw_once(self) -> None:
+        """Give the random numbers, which several parts may take, variables."""
+        for node, _ in self.recorder.draws:
+            name = self.w.fresh("random")
+            self.w.lines.append(f"    {name} = {self.names[node]}")
+            self.names[node] = name
 
     def call(self, part: Part) -> str:
         """The statement that runs a part."""

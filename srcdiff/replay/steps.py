@@ -312,7 +312,7 @@ class StepRecorder(Tensors):
                 )
             elif np.may_share_memory(other._value, tensor._value):
                 self._refuse("it writes a part of a tensor through another one")
-        for other, _ in self._before.values():
+        for other in (*(each for each, _ in self._before.values()), *self._marked):
             if other._value is tensor._value:
                 self._mark(other, node)
         self._mark(tensor, node)
