@@ -192,7 +192,7 @@ class MemoryMethods(TensorBase):
 
     def contiguous(self, memory_format: Any = None) -> Any:
         """Itself if its elements lie in memory in order, else a copy for which that holds."""
-        return self if self.is_contiguous(memory_format) else shaping_ops.copy(self)
+        return self if self.is_contiguous(memory_format) else shaping_ops.compact(self)
 
 
 def _is_dtype_name(x: Any) -> bool:

@@ -46,9 +46,9 @@ def _recorded_index(x: Any, index: Any) -> tuple[Index, tuple[Any, ...]]:
 
 
 def _decided(part: Any) -> Any:
-    """A part of an index: lists as arrays, and what decides by its value as plain."""
-    if isinstance(part, list):
-        return np.asarray(plain(part)) if part else part
+    """A part of an index: lists and their like as arrays, and what decides by its value as plain."""
+    if isinstance(part, (list, tuple, range)):
+        return np.asarray(plain(part)) if len(part) else part
     if not isinstance(part, TensorBase) or part._value.ndim:
         return part
     return bool(part) if part._value.dtype.kind == "b" else int(part) if part._value.dtype.kind in "iu" else plain(part)

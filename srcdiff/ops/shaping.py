@@ -64,6 +64,11 @@ expand_dims: Primitive = linear(
 copy: Primitive = linear(
     "copy", "x", "np.array(x)", lambda ct, out, x: ct, infer=_same, label="Clone", fold=lambda b, n, p: n[0],
 )  # fmt: skip
+#: a copy in C order, where `copy` keeps the order of its operand
+compact: Primitive = linear(
+    "compact", "x", "np.array(x, order='C')", lambda ct, out, x: ct, infer=_same, label="Clone",
+    fold=lambda b, n, p: n[0],
+)  # fmt: skip
 contiguous: Primitive = linear(
     "contiguous", "x", "np.ascontiguousarray(x)", lambda ct, out, x: ct, infer=_same, label="Contiguous",
     fold=lambda b, n, p: n[0] if n[0].ndim == 0 else None, view=True,

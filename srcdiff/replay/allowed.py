@@ -62,7 +62,13 @@ _TORCH = """
     poisson_nll_loss gaussian_nll_loss cosine_similarity normalize pad functional nn chunk cat size numel dim rsqrt
     erf erfc lgamma digamma expit clamp clamp_min clamp_max lerp addcmul addcdiv outer narrow select index_select
     gather expand expand_as view_as reshape_as unflatten float double half rand randn rand_like randn_like randint
-    randperm bernoulli
+    randperm bernoulli masked_fill masked_select one_hot scatter scatter_add index_add index_copy index_fill
+    scatter_reduce topk unfold to type_as new_zeros new_ones new_full tensor as_tensor mul sub div neg floor_divide
+    eq ne lt le gt ge nelement unbind movedim swapdims repeat_interleave cdist logdet pairwise_distance
+    triplet_margin_loss margin_ranking_loss cosine_embedding_loss hinge_embedding_loss cartesian_prod fft ifft rfft
+    irfft fft2 ifft2 fftshift ifftshift softmin threshold count_nonzero var_mean std_mean baddbmm addmv addr
+    contiguous take_along_dim cummax cummin logcumsumexp msort dist frac sgn signbit atan2 arctan2 xlogy logit erfinv
+    trapz tensor_split narrow_copy hstack vstack adjoint logaddexp fmin fmax atan asin acos sinh cosh
 """
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
 _CHANGES = """
@@ -104,6 +110,8 @@ STEPS: Final = frozenset(
     """backward grad step zero_grad no_grad enable_grad set_grad_enabled detach data requires_grad requires_grad_
     is_leaf parameters named_parameters modules children named_modules named_children training utils clip_grad_norm_
     clip_grad_value_ optim add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_ clone
+    scatter_ scatter_add_ masked_fill_ index_fill_ index_add_ index_copy_ pow_ abs_ exp_ log_ sqrt_ neg_ relu_ tanh_
+    sigmoid_ round_ floor_ ceil_ clamp_min_ clamp_max_ square_ reciprocal_ sign_
     """.split()
 )
 _ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)]

@@ -30,11 +30,17 @@ def fuse(
         return _fused_exactly(name, inputs, (result, *branches), wrt)
     program = Program(name, tuple(inputs), (result, *branches))
     if all(node.is_input for node in wrt):
-        # what is computed twice is differentiated once; not so if it were one of two like values that is asked for
-        shared = rebuild(program, lambda builder, node, operands: None)
+        # elements that are read twice get one gradient; not so if one of two like values were asked for
+        shared = rebuild(program, _as_it_is)
         now = dict(zip(program.inputs, shared.inputs, strict=True))
         program, wrt = shared, [now[node] for node in wrt]
     return optimised(_fused(program, wrt))
+
+
+def _as_it_is(builder: Builder, node: Node, operands: tuple[Node, ...]) -> Node | None:
+    """The operation; that of an equal one only if it is a view, whose gradients are those of its elements."""
+    prim = node.prim
+    return None if prim is None or prim.view else builder.opaque(prim, operands, node.kwargs, node.aval)
 
 
 def optimised(program: Program) -> Program:

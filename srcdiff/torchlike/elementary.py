@@ -11,7 +11,7 @@ from srcdiff.errors import DTypeError
 from srcdiff.ops import catalogue  # noqa: F401
 from srcdiff.tape.record import acceptable, explain, record1, record2
 from srcdiff.tape.value import TensorBase
-from srcdiff.torchlike.support import lift, value_of
+from srcdiff.torchlike.support import lift
 
 _getframe = sys._getframe
 
@@ -48,7 +48,7 @@ def binary(name: str) -> Callable[[Any, Any], Any]:
         if not isinstance(x, TensorBase) and not isinstance(y, TensorBase):
             return prim(x, y)
         try:
-            value = evaluate(value_of(x), value_of(y))
+            value = evaluate(x._value if isinstance(x, TensorBase) else x, y._value if isinstance(y, TensorBase) else y)
         except (TypeError, ValueError) as error:
             raise explain(error, prim, (x, y)) from error
         return record2(prim, x, y, value, _getframe(1))

@@ -16,6 +16,8 @@ from srcdiff.ops import indexing as ops
 from srcdiff.ops import shaping
 from srcdiff.ops import torchlike as tl
 from srcdiff.ops.structural import broadcast_to, reshape
+from srcdiff.tape.modes import modes
+from srcdiff.tape.value import TensorBase
 from srcdiff.torchlike.shaping import ravel
 from srcdiff.torchlike.support import (
     arrayed,
@@ -45,8 +47,17 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return made if x.ndim else reshape(made, shape=())
 
 
+def _are_within(places: Any, n: int) -> bool:
+    """Whether a recorder has seen that all positions are from 0 to n - 1: replays look again."""
+    if modes.recorder is None or not isinstance(places, TensorBase) or not places.shape:
+        return False
+    return bool(((places >= 0) & (places < n)).all())
+
+
 def _in_bounds(index: Any, n: int) -> None:
     """PyTorch's functions take no negative positions."""
+    if _are_within(index, n):
+        return
     value = value_of(index)
     if np.size(value) and (value.min() < 0 or value.max() >= n):
         raise IndexError(f"index out of range in self: positions must be from 0 to {n - 1}")
@@ -73,6 +84,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
 def check_places(places: Any, n: int, axis: int) -> None:
     """AutogradError if a position along an axis is out of bounds."""
+    if _are_within(places, n):
+        return
     value = value_of(places)
     if np.size(value):
         for wrong in (value.min(), value.max()):

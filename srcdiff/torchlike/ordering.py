@@ -6,6 +6,7 @@ stable, NaN counts as larger than any number.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def _extreme(
         return pairwise(lift(input), lift(dim if other is None else other))
     if dim is None:
         x = arrayed(input)
-        if not np.size(value_of(x)):
+        if not math.prod(x.shape):
             raise AutogradError(
                 f"{label.lower()}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
                 "the reduction "

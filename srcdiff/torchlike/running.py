@@ -42,7 +42,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     before = np.concatenate([np.take(level, [0], axis), np.take(level, range(level.shape[axis] - 1), axis)], axis)
     grown = cumulative.scan(np.exp(before - level), exp(x - level), axis=axis, reverse=False)
     made = log(grown) + level
-    return made if np.ndim(value_of(arrayed(input))) else reshape(made, shape=())
+    return made if arrayed(input).ndim else reshape(made, shape=())
 
 
 @numpy_keywords

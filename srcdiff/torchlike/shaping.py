@@ -13,13 +13,13 @@ from srcdiff.ops import shaping as ops
 from srcdiff.ops import structural
 from srcdiff.ops import torchlike as tl
 from srcdiff.size import Size
+from srcdiff.tape.value import TensorBase
 from srcdiff.torchlike.support import (
     arrayed,
     as_sizes,
     many_dims,
     numpy_keywords,
     one_dim,
-    value_of,
 )
 
 # ----------------------------------------------------------------------------------------------------------- reshaping
@@ -60,7 +60,7 @@ def view(input: Any, *shape: Any) -> Any:
     """The same memory in another shape. AutogradError where only a copy could have it."""
     x = arrayed(input)
     target = resolved(as_sizes(shape), math.prod(x.shape))
-    array = np.asarray(value_of(x))
+    array = np.asarray(x._value if isinstance(x, TensorBase) else x)  # its layout alone matters
     if not array.flags.c_contiguous and array.size and not np.may_share_memory(array.reshape(target), array):
         raise AutogradError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "

@@ -17,6 +17,7 @@ from typing import Any
 
 from srcdiff.core.builder import Builder, item, rename
 from srcdiff.core.program import Node, Program
+from srcdiff.index import FULL
 from srcdiff.ops.elementwise import div, mul, neg, sub
 from srcdiff.ops.transcendental import sigmoid
 from srcdiff.transform.identity import made_by
@@ -257,6 +258,12 @@ def _axes(node: Node) -> tuple[int, ...]:
     return tuple(range(node.operands[0].ndim)) if axes is None else (axes,) if isinstance(axes, int) else axes
 
 
+def _keeps_order(part: Node) -> bool:
+    """Whether an index leaves the elements in their order: `peak[:, 0]`, but not `peak[::-1]`."""
+    parts = part.kwargs["index"].parts
+    return all(each is None or each is Ellipsis or each == FULL or type(each) is int for each in parts)
+
+
 def _adds_back(level: Node, peak: Node, back: list[Node], users: Users, fixed: set[Node]) -> bool:
     """Whether level + peak is all that is done with both, the maximum squeezed by a reshape or an index or as it is."""
     if len(back) != 1 or len(users[level]) != 1:
@@ -266,7 +273,7 @@ def _adds_back(level: Node, peak: Node, back: list[Node], users: Users, fixed: s
     if other is not total:  # peak[:, 0]
         if not (made_by(other, "getitem") or made_by(other, "reshape")) or other in fixed or users[other] != [total]:
             return False
-        if other.aval.size != peak.aval.size or (made_by(other, "getitem") and len(other.operands) != 1):
+        if other.aval.size != peak.aval.size or (made_by(other, "getitem") and not _keeps_order(other)):
             return False
     else:
         other = peak

@@ -112,6 +112,7 @@ MOVES: dict[str, list[Sample]] = {
     "squeeze": [sample(real(1, 3, 1), axis=(0, 2)), sample(real(1), axis=(0,))],
     "expand_dims": [sample(real(3), axis=(0, 2)), sample(real(), axis=(0,))],
     "copy": [sample(real(2, 3)), sample(real())],
+    "compact": [sample(real(2, 3)), sample(real())],
     "contiguous": [sample(real(2, 3)), sample(real(3))],
     "flip": [sample(real(3, 4), axis=0), sample(cplx(3, 4), axis=(0, 1)), sample(real(0, 2), axis=(1,))],
     "roll": [sample(real(5), shift=2, axis=0), sample(real(3, 4), shift=(-1, 6), axis=(0, 1))],

@@ -10,7 +10,7 @@ import pytest
 
 from srcdiff.core.builder import interpret
 from srcdiff.core.program import Node, Program
-from srcdiff.index import FULL
+from srcdiff.index import FULL, Index, Slice
 from srcdiff.transform.recognise import prepare
 from srcdiff.transform.reverse import reverse
 from tests.transform.programs import P, Tape, at, average, f64, inputs_of, peak, rnn, saved, total
@@ -151,6 +151,16 @@ def test_a_maximum_that_is_computed_again_is_as_it_was() -> None:
     other = P["log"](total(P["exp"](x - peak(x, (1,))), (1,)))
     for added in (P["max"](x, axis=0, keepdims=False), P["max"](x * 2.0, axis=1, keepdims=False)):
         assert not recognised(Program("f", (x,), (total(other), total(added))), (x,))
+
+
+def test_a_maximum_that_is_added_back_in_another_order_is_differentiated() -> None:
+    b = Tape()
+    x = b.input(f64(4, 4), "x")
+    top = P["max"](x, axis=0, keepdims=False)
+    level = P["log"](total(P["exp"](x - top), (0,)))
+    for part in (Slice(None, None, -1), Slice(3, None, -1)):
+        y = level + P["getitem"](top, index=Index((part,), False))
+        assert not recognised(Program("f", (x,), (total(y),)), (x,))
 
 
 def test_the_maximum_of_a_row_is_no_shift_of_columns() -> None:
