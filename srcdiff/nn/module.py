@@ -168,6 +168,7 @@ class Module(State, Hooks):
 
     # ------------------------------------------------------------------------------------------------------------ modes
 
+    @effect()
     def train(self: T, mode: bool = True) -> T:
         """Set training mode (dropout, batch statistics) for this module and all inside it."""
         if not isinstance(mode, bool):
@@ -177,6 +178,7 @@ class Module(State, Hooks):
             module.train(mode)
         return self
 
+    @effect()
     def eval(self: T) -> T:
         """Set evaluation mode."""
         return self.train(False)

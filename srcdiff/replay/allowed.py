@@ -60,7 +60,7 @@ _TORCH = """
     group_norm rms_norm batch_norm instance_norm embedding dropout dropout1d dropout2d mse_loss l1_loss
     smooth_l1_loss huber_loss nll_loss cross_entropy binary_cross_entropy binary_cross_entropy_with_logits kl_div
     poisson_nll_loss gaussian_nll_loss cosine_similarity normalize pad functional nn chunk cat size numel dim rsqrt
-    erf erfc lgamma digamma expit clamp clamp_min clamp_max lerp addcmul addcdiv outer narrow select index_select
+    device erf erfc lgamma digamma expit clamp clamp_min clamp_max lerp addcmul addcdiv outer narrow select index_select
     gather expand expand_as view_as reshape_as unflatten float double half rand randn rand_like randn_like randint
     randperm bernoulli masked_fill masked_select one_hot scatter scatter_add index_add index_copy index_fill
     scatter_reduce topk unfold to type_as new_zeros new_ones new_full tensor as_tensor mul sub div neg floor_divide
@@ -82,7 +82,7 @@ _CONTAINERS = f"""
 _TEXTS = """
     lower upper strip lstrip rstrip startswith endswith join format replace title capitalize isdigit isalpha isalnum
     isidentifier isnumeric islower isupper zfill ljust rjust center rsplit splitlines find removeprefix removesuffix
-    is_integer bit_length eps tiny smallest_normal resolution bits multi_index
+    encode decode is_integer bit_length eps tiny smallest_normal resolution bits multi_index
 """
 _DISTRIBUTIONS = "pdf logpdf pmf logpmf cdf logcdf sf logsf ppf isf entropy"
 
@@ -107,11 +107,11 @@ ATTRIBUTES: Final = frozenset(
 ) - {"sort"}
 #: what a training step may use besides: srcdiff's own effects
 STEPS: Final = frozenset(
-    """backward grad step zero_grad no_grad enable_grad set_grad_enabled detach data requires_grad requires_grad_
-    is_leaf parameters named_parameters modules children named_modules named_children training utils clip_grad_norm_
-    clip_grad_value_ optim add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_ clone
-    scatter_ scatter_add_ masked_fill_ index_fill_ index_add_ index_copy_ pow_ abs_ exp_ log_ sqrt_ neg_ relu_ tanh_
-    sigmoid_ round_ floor_ ceil_ clamp_min_ clamp_max_ square_ reciprocal_ sign_
+    """backward grad step zero_grad train eval no_grad enable_grad set_grad_enabled detach data requires_grad
+    requires_grad_ is_leaf parameters named_parameters modules children named_modules named_children training utils
+    clip_grad_norm_ clip_grad_value_ optim add_ sub_ mul_ div_ zero_ fill_ copy_ addcmul_ addcdiv_ lerp_ clamp_
+    clone scatter_ scatter_add_ masked_fill_ index_fill_ index_add_ index_copy_ pow_ abs_ exp_ log_ sqrt_ neg_ relu_
+    tanh_ sigmoid_ round_ floor_ ceil_ clamp_min_ clamp_max_ square_ reciprocal_ sign_
     """.split()
 )
 _ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)]

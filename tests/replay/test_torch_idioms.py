@@ -329,3 +329,53 @@ def test_contiguous_is_contiguous() -> None:
     np.testing.assert_array_equal(made.view(2, 8).detach().numpy(), turned.detach().numpy().reshape(2, 8))
     (made.view(2, 8) * sd.arange(16.0).view(2, 8)).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.arange(16.0).reshape(2, 2, 4).transpose(1, 0, 2))
+
+
+class Net(nn.Module):
+    """A method of its own whose name texts have, too; dropout before pooling, whose derivative makes arrays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Linear(36, 3)
+
+    def encode(self, x: Any) -> Any:
+        h = nn.functional.dropout(nn.functional.relu(self.norm(self.first(x))), 0.25, training=self.training)
+        return nn.functional.max_pool2d(h, 2).view(x.size(0), -1)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.encode(x))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_convolutional_network_that_is_told_to_train(exact: bool) -> None:
+    def run(replay: str) -> tuple[list[Any], Any]:
+        sd.manual_seed(0)
+        net = Net()
+        optimizer = sd.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+
+        @sd.compile
+        def step(x: Any, i: Any) -> Any:
+            net.eval()
+            with sd.no_grad():
+                before = net(x).argmax(1)
+            net.train()
+            loss = nn.functional.cross_entropy(net(x), i)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss, (before == i).float().mean()
+
+        found: list[Any] = []
+        with sd.config(replay=replay, exact=exact):
+            for k in range(9):
+                rng = np.random.default_rng(max(k - 2, 0))
+                x, i = rng.standard_normal((5, 1, 8, 8)).astype(np.float32), rng.integers(0, 3, 5)
+                found += [v.detach().numpy() for v in step(sd.tensor(x), sd.tensor(i))]
+                if k == 6:
+                    net.eval()  # the step sets it back
+        return found + [p.detach().numpy() for p in (*net.parameters(), *net.buffers())] + [net.training], step
+
+    (found, step), (expected, _) = run("auto"), run("never")
+    assert step.cache_info().replayed >= 4, step._player.failures
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0 if exact else 1e-3, atol=0 if exact else 1e-5)
