@@ -41,9 +41,10 @@ def _gradients(optimizer: Any) -> list[Any]:
 
 
 def _moved(optimizer: Any) -> list[Any]:
-    """What a step may change: parameters, and what hooks may."""
+    """What a step may change: parameters, the tensors of its state, and what hooks may."""
     hooks = optimizer._step_pre_hooks or optimizer._step_post_hooks
-    return [*_parameters(optimizer), *(_gradients(optimizer) if hooks else ())]
+    state = (part for kept in optimizer.state.values() for part in kept.values() if isinstance(part, TensorBase))
+    return [*_parameters(optimizer), *state, *(_gradients(optimizer) if hooks else ())]
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:

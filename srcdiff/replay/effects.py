@@ -65,12 +65,16 @@ class Write:
 
 @dataclass(slots=True)
 class Call:
-    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor. It gave `result`."""
+    """`function(*args, **kwargs)` was called; a Target among the arguments stands for its tensor. It gave `result`.
+    `written(args[0])` gives the tensors that it may change, which were `moved`, if these are no gradients.
+    """
 
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: Any = None
+    written: Any = None
+    moved: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

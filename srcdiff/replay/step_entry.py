@@ -6,9 +6,12 @@ program gives are accumulated, written and returned in the order in which the re
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from srcdiff.codegen.loader import load
 from srcdiff.core.program import Node
@@ -75,6 +78,8 @@ def write_entry(
         w.bind(tensor, called)
     given = write_guard(w, args, kwargs, outside.label, {}, outside.findings.reads, outside.copies, numbers)
     reads = _reads(w, recorder)
+    if recorder.later:
+        _moved_alike(w, recorder)
     _distinct(w, recorder, outside, given)
     given += reads
     variables = [w.numbers[place] for place in numbers]
@@ -226,6 +231,24 @@ def _reads(w: Writer, recorder: StepRecorder) -> list[str]:
     for target, absent in recorder.looked.items():
         w.require(f"{_tensor(w, recorder, target)}._grad is {'' if absent else 'not '}None")
     return found
+
+
+def _moved_alike(w: Writer, recorder: StepRecorder) -> None:
+    """Guard what is read after effects: they change the tensors that they changed, and no error raises in between."""
+    w.require(f"{w.bind(_is_quiet, 'is_quiet')}()")
+    for effect in recorder.effects:
+        if isinstance(effect, Call) and effect.moved and not isinstance(effect.args[0], Target):
+            found = f"{w.bind(effect.written, 'written')}({w.bind(effect.args[0], 'owner')})"
+            w.require(f"{w.bind(_are, 'are')}({found}, {w.bind(effect.moved, 'moved')})")
+
+
+def _is_quiet() -> bool:
+    """Whether what goes wrong in NumPy raises no error."""
+    return "raise" not in np.geterr().values()
+
+
+def _are(found: Sequence[Any], known: Sequence[Any]) -> bool:
+    return len(found) == len(known) and all(map(operator.is_, found, known))
 
 
 def _distinct(w: Writer, recorder: StepRecorder, outside: Outside, given: Sequence[str]) -> None:

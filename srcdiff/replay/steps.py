@@ -191,11 +191,13 @@ class StepRecorder(Tensors):
         if not all(type(part) in _CONSTANTS for part in (*args[1:], *kwargs.values())):
             self.fail(f"{function.__qualname__} is given arguments that may change")
         touched = list(written(args[0]))
+        gradients = {id(each) for each, target in self._lasting() if target.gradient}
+        moved = () if any(id(tensor) in gradients for tensor in touched) else tuple(touched)
         skipped = self.rehearses and function.__name__ == "step"  # of an optimizer or schedule, which has a state
         out = None if skipped else self._unwatched(functools.partial(function, *args, **kwargs))
         if not self.stopped and owner is not None:
-            self.effects.append(Call(function, (owner, *args[1:]), kwargs, out))
-            self._touched += [tensor for tensor in touched if tensor._requires]
+            self.effects.append(Call(function, (owner, *args[1:]), kwargs, out, written, moved))
+            self._touched += [tensor for tensor in touched if id(tensor) not in gradients]
             self._forget(touched)
             self._cleared.update(filter(None, map(self.target, cleared(*args, **kwargs))))
         return out
