@@ -8,7 +8,7 @@ returned.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -48,6 +48,13 @@ class World:
         self.optimizer.load_state_dict(other.optimizer.state_dict())
         for mine, others in zip(self.model.parameters(), other.model.parameters(), strict=True):
             mine.grad = None if others.grad is None else others.grad.clone()
+
+
+@pytest.fixture(autouse=True)
+def errors_as_before() -> Iterator[None]:
+    """An interrupt at the very end of a `with np.errstate(...)` of NumPy's leaves its settings: not to other tests."""
+    with np.errstate():
+        yield
 
 
 def interrupted(call: Callable[[], Any], after: int) -> bool:
