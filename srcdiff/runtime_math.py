@@ -12,8 +12,8 @@ from srcdiff.runtime_special import ndtr
 
 Array = Any
 
-MANY: Final = 64  # rows, from which on it pays to do more than call NumPy
-SHORT: Final = 512  # numbers in a row that NumPy is slow to reduce: 20 ns for the sum, 100 for the maximum
+_MANY: Final = 64  # rows, from which on it pays to do more than call NumPy
+_SHORT: Final = 512  # numbers in a row that NumPy is slow to reduce: 20 ns for the sum, 100 for the maximum
 
 # ------------------------------------------------------------------------------------------------------- reductions
 
@@ -44,23 +44,22 @@ def row_max(x: Array, keepdims: bool) -> Array:
     return out.reshape(*x.shape[:-1], 1) if keepdims else out.reshape(x.shape[:-1])
 
 
+def has_short_rows(x: Any, axis: Any) -> bool:
+    """Whether an array (or the type of one) has many short rows, along which `axis` goes: NumPy is slow there."""
+    many = x.ndim > 1 and 1 < x.shape[-1] <= _SHORT and x.size >= _MANY * x.shape[-1] and x.dtype.char in "fd"
+    return many and axis in (-1, x.ndim - 1, (-1,), (x.ndim - 1,))
+
+
 def _top(x: Array, axis: Any) -> Array:
     """The maximum along axes, which stay with length 1; -inf for nothing."""
-    short = _has_short_rows(x, axis)
+    short = has_short_rows(x, axis)
     return row_max(x, True) if short else np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
 
 
 def _total(x: Array, axis: Any) -> Array:
     """The sum along axes, which stay with length 1."""
-    return (
-        np.einsum("...a->...", x)[..., None] if _has_short_rows(x, axis) else np.add.reduce(x, axis=axis, keepdims=True)
-    )
-
-
-def _has_short_rows(x: Array, axis: Any) -> bool:
-    """Whether the axes are the last one, whose numbers NumPy is slow to reduce."""
-    many = type(x) is np.ndarray and x.ndim > 1 and x.dtype.char in "fd" and 1 < x.shape[-1] <= SHORT
-    return many and x.size >= MANY * x.shape[-1] and axis in (-1, x.ndim - 1, (-1,), (x.ndim - 1,))
+    short = has_short_rows(x, axis)
+    return np.einsum("...a->...", x)[..., None] if short else np.add.reduce(x, axis=axis, keepdims=True)
 
 
 def logsumexp(x: Array, axis: Any, keepdims: bool) -> Array:

@@ -303,7 +303,7 @@ def confirms(values: Sequence[Any], watched: Watched, recorded: Recorded) -> boo
             if one.function is not other.function or len(one.args) != len(other.args) or one.kwargs != other.kwargs:
                 return False
         elif not isinstance(one, Call) and not isinstance(other, Call):
-            if one.target != other.target:
+            if (one.how, one.target) != (other.how, other.target):
                 return False
             given.append(one.value)
     return len(given) <= len(values) and all(map(_agree, values, given))

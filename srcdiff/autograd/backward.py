@@ -85,13 +85,10 @@ def _watched_backward(tensors: Any, grads: Any, retain: Any, create_graph: bool,
     if create_graph or inputs is not None:
         recorder.fail("backward() with create_graph or inputs")
         return False
-    roots, cts = _roots(tensors, grads, True)
-    nodes = collect(roots)
-    if not compilable(nodes):
-        recorder.fail("backward() through hooks or custom functions")
+    begun = _watched_roots(recorder, tensors, grads, "backward")
+    if begun is None:
         return False
-    if not recorder.starts_backward(cts):
-        return False
+    roots, cts, nodes = begun
     _, arriving = walk(roots, cts, None, retain=bool(retain), create_graph=True, nodes=nodes)
     for node, ct in arriving:
         if type(node) is AccumulateGrad:
@@ -99,18 +96,27 @@ def _watched_backward(tensors: Any, grads: Any, retain: Any, create_graph: bool,
     return True
 
 
+def _watched_roots(recorder: Any, tensors: Any, grads: Any, name: str) -> tuple[list[Edge], list[Any], Any] | None:
+    """Where a watched pass starts, with Tensors for cotangents, and the nodes it goes through; None if it is not to be
+    watched.
+    """
+    roots, cts = _roots(tensors, grads, True)
+    nodes = collect(roots)
+    if not compilable(nodes):
+        recorder.fail(f"{name}() through hooks or custom functions")
+        return None
+    return (roots, cts, nodes) if recorder.starts_backward(cts) else None
+
+
 def _watched_gradients(
     outputs: Any, grads: Any, edges: list[Edge], retain: bool, create_graph: bool
 ) -> list[Any] | None:
     """Gradients where a recorder watches, as Tensors that it knows; None if it has given up, and nothing was done."""
     recorder = modes.recorder
-    roots, cts = _roots(outputs, grads, True)
-    nodes = collect(roots)
-    if not compilable(nodes):
-        recorder.fail("grad() through hooks or custom functions")
+    begun = _watched_roots(recorder, outputs, grads, "grad")
+    if begun is None:
         return None
-    if not recorder.starts_backward(cts):
-        return None
+    roots, cts, nodes = begun
     found, _ = walk(roots, cts, edges, retain=retain, create_graph=True, nodes=nodes)
     if create_graph:
         return found

@@ -18,7 +18,7 @@ from srcdiff.codegen.template import attribute, call, constant, fill, method, su
 from srcdiff.core.program import Node
 from srcdiff.index import Dynamic
 from srcdiff.runtime_choice import LEAST
-from srcdiff.runtime_math import MANY, SHORT
+from srcdiff.runtime_math import has_short_rows
 
 _LOAD = gast.Load()
 _SMALL = 1 << 14  # elements; larger arrays of one repeated number are views
@@ -27,13 +27,12 @@ _SMALL = 1 << 14  # elements; larger arrays of one repeated number are views
 def written(node: Node, operands: list[Any], quick: bool = False, exact: bool = True) -> Any:
     """The tree of an operation applied to the trees of its operands; with `quick`, what runs fastest."""
     assert node.prim is not None
-    idiom = QUICK.get(node.prim.name) if quick else None
-    if quick and not exact and node.prim.name in ROWS and _reduces_short_rows(node):
-        idiom = ROWS[node.prim.name]
-    tree = idiom(node, operands) if idiom is not None else None
-    idiom = IDIOMS.get(node.prim.name) if tree is None else None
-    tree = idiom(node, operands) if idiom is not None else tree
-    return fill(node.prim, operands, node.params) if tree is None else tree
+    for idioms, fits in ((ROWS, quick and not exact), (QUICK, quick), (IDIOMS, True)):
+        if fits and node.prim.name in idioms:
+            tree = idioms[node.prim.name](node, operands)
+            if tree is not None:
+                return tree
+    return fill(node.prim, operands, node.params)
 
 
 def number(node: Node, user: Node) -> Any:
@@ -170,19 +169,15 @@ def _where(node: Node, operands: list[Any]) -> Any:
 
 
 def _reduces_short_rows(node: Node) -> bool:
-    """Whether the last axis of an array goes, whose numbers NumPy is slow to reduce."""
     (x,) = node.operands
-    floats = not x.is_literal and x.dtype.char in "fd" and node.dtype is x.dtype
-    if not floats or x.ndim < 2 or not 1 < x.shape[-1] <= SHORT or x.aval.size < MANY * x.shape[-1]:
+    if x.is_literal or node.dtype is not x.dtype or ("axis" not in node.kwargs and node.shape != (*x.shape[:-1], 1)):
         return False
-    if "axis" not in node.kwargs:  # sum_to
-        return node.shape == (*x.shape[:-1], 1)
-    axis = node.kwargs["axis"]
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    return axis is not None and len(axes) == 1 and axes[0] % x.ndim == x.ndim - 1
+    return has_short_rows(x.aval, node.kwargs.get("axis", -1))
 
 
 def _row_sum(node: Node, operands: list[Any]) -> Any:
+    if not _reduces_short_rows(node):
+        return None
     letters = ascii_lowercase[: node.operands[0].ndim]
     total = call("np.einsum", constant(f"{letters}->{letters[:-1]}"), operands[0])
     if node.ndim < len(letters):
@@ -191,6 +186,8 @@ def _row_sum(node: Node, operands: list[Any]) -> Any:
 
 
 def _row_max(node: Node, operands: list[Any]) -> Any:
+    if not _reduces_short_rows(node):
+        return None
     return call("rt.row_max", operands[0], constant(node.ndim == node.operands[0].ndim))
 
 

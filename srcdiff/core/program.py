@@ -124,16 +124,17 @@ class Program:
         return format_program(self)
 
 
-def reachable(roots: Iterable[Node]) -> tuple[Node, ...]:
-    """The roots and all they depend on, in order of creation."""
-    seen: dict[int, Node] = {}
+def reachable(roots: Iterable[Node], outside: Iterable[Node] = ()) -> tuple[Node, ...]:
+    """The roots and all they depend on, in order of creation; without `outside`, and what that depends on."""
+    before = {node.number: node for node in outside}
+    seen = dict(before)
     stack = list(roots)
     while stack:
         node = stack.pop()
         if node.number not in seen:
             seen[node.number] = node
             stack.extend(node.operands)
-    return tuple(seen[number] for number in sorted(seen))
+    return tuple(seen[number] for number in sorted(seen.keys() - before.keys()))
 
 
 def format_program(program: Program) -> str:

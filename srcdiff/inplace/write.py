@@ -39,7 +39,7 @@ def write(target: TensorBase, result: Any) -> TensorBase:
     if target._traced and not isinstance(target._value, np.ndarray):
         raise TypeError("return arrays must be of ArrayType")  # for NumPy it is a scalar
     needed = guard(target, result)
-    check_fits(target, np.asarray(result._value if isinstance(result, TensorBase) else result))
+    check_fits(target, np.asarray(value_of(result)))
     if needed and target._cell is not None:
         _keep_saved(result, target._cell)
     overwrite(target, result, needed)
@@ -80,7 +80,7 @@ def update(
         result = function(target, *operands, **params)
     finally:
         own, target._cell, target._value = watch(), before, array
-    value = result._value if isinstance(result, TensorBase) else result
+    value = value_of(result)
     check_fits(target, value, *operands)
     if own is not None:
         own.array = own.array.copy()
@@ -124,7 +124,7 @@ def direct(target: TensorBase, ufunc: Any, other: Any) -> bool:
 def overwrite(target: TensorBase, result: Any, needed: bool, label: str = "") -> None:
     """Put `result` into all of the target's memory; with `needed`, into its place in the graph too. No checks."""
     array = target.materialise()
-    value = result._value if isinstance(result, TensorBase) else result
+    value = value_of(result)
     storage = storage_of(target)
     storage.before_write(snapshot=target._traced or modes.mutation_allowed)
     np.copyto(array, value, casting="unsafe")

@@ -63,12 +63,12 @@ _TORCH = """
     device erf erfc lgamma digamma expit clamp clamp_min clamp_max lerp addcmul addcdiv outer narrow select index_select
     gather expand expand_as view_as reshape_as unflatten float double half rand randn rand_like randn_like randint
     randperm bernoulli masked_fill masked_select one_hot scatter scatter_add index_add index_copy index_fill
-    scatter_reduce topk unfold to type_as new_zeros new_ones new_full tensor as_tensor mul sub div neg floor_divide
-    eq ne lt le gt ge nelement unbind movedim swapdims repeat_interleave cdist logdet pairwise_distance
-    triplet_margin_loss margin_ranking_loss cosine_embedding_loss hinge_embedding_loss cartesian_prod fft ifft rfft
-    irfft fft2 ifft2 fftshift ifftshift softmin threshold count_nonzero var_mean std_mean baddbmm addmv addr
-    contiguous take_along_dim cummax cummin logcumsumexp msort dist frac sgn signbit atan2 arctan2 xlogy logit erfinv
-    trapz tensor_split narrow_copy hstack vstack adjoint logaddexp fmin fmax atan asin acos sinh cosh
+    scatter_reduce topk unfold to type_as new_zeros new_ones new_full tensor as_tensor mul sub div neg eq ne lt le
+    gt ge nelement unbind movedim swapdims repeat_interleave cdist logdet pairwise_distance triplet_margin_loss
+    margin_ranking_loss cosine_embedding_loss hinge_embedding_loss cartesian_prod fft ifft rfft irfft fft2 ifft2
+    fftshift ifftshift softmin threshold var_mean std_mean baddbmm addmv addr contiguous take_along_dim cummax
+    cummin logcumsumexp msort dist frac sgn signbit atan2 xlogy logit erfinv trapz tensor_split narrow_copy adjoint
+    atan asin acos
 """
 _TOOLS = "partial reduce accumulate chain product islice repeat starmap pairwise itemgetter truediv matmul pow"
 _CHANGES = """

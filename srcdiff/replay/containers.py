@@ -23,7 +23,7 @@ def content_of(container: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]
 
 
 def same_parts(container: Any, copy: Any) -> bool:
-    """Whether a container has the same objects as its copy, in the same order."""
+    """Whether a container has the same objects as its copy, or as another one, in the same order."""
     pair = [[*each, *each.values()] if type(each) in MAPPINGS else each for each in (container, copy)]
     return len(pair[0]) == len(pair[1]) and all(map(is_, *pair))
 

@@ -1,9 +1,7 @@
 """What a training step does besides computing, in the order in which it does it:
 
-Accumulate  a cotangent arrives at a leaf
-Assign      a leaf is given another Tensor as its gradient
-Write       a tensor that outlives the call is written in place
-Call        a method whose work is not looked into, an optimizer's step, is called
+Change  a value that the program computes goes to a tensor that outlives the call, or to its gradient
+Call    a method whose work is not looked into, an optimizer's step, is called
 """
 
 from __future__ import annotations
@@ -33,34 +31,20 @@ class Target:
 
 
 @dataclass(slots=True)
-class Accumulate:
-    """A cotangent, `node`, was added to the gradient of a leaf. `value` is what it was in the recorded call."""
+class Change:
+    """A value of the program, `node`, which was `value` in the recorded call, went to the tensor of a target:
 
+    accumulate  a cotangent was added to its gradient
+    assign      a Tensor took the place of its gradient, whatever that was
+    overwrite   it was written in place
+    replace     it was written through its `.data`, which versions do not count
+    """
+
+    how: str
     target: Target
     node: Node
     value: Any
     name: str
-
-
-@dataclass(slots=True)
-class Assign:
-    """The Tensor that `node` stands for took the place of the gradient of `target`, whatever that was."""
-
-    target: Target
-    node: Node
-    value: Any
-    name: str
-
-
-@dataclass(slots=True)
-class Write:
-    """A tensor was given a new value in place; `silent`: through its `.data`, which versions do not count."""
-
-    target: Target
-    node: Node
-    value: Any
-    name: str
-    silent: bool
 
 
 @dataclass(slots=True)
@@ -85,4 +69,4 @@ class Returned:
     item: bool = False
 
 
-Effect = Accumulate | Assign | Write | Call
+Effect = Change | Call

@@ -48,7 +48,7 @@ class Stage:
         builder = Builder()
         new = {node: builder.input(node.aval, node.name, node.source) for node in self.inputs}
         taken = tuple(new.values())
-        for node in _inside(self.outputs, self.inputs):
+        for node in reachable(self.outputs, self.inputs):
             if node.prim is None:
                 new[node] = builder.literal(node.literal)
                 continue
@@ -86,9 +86,9 @@ def in_stages(
         stages[max(level[out], 0)].places.append(place)
     stages[0].inputs = list(inputs)
     for k in range(len(stages) - 1, 0, -1):
-        own = _inside(stages[k].outputs, [node for node, at in level.items() if _ANY < at < k])
+        own = reachable(stages[k].outputs, [node for node, at in level.items() if _ANY < at < k])
         read = dict.fromkeys(x for node in own for x in node.operands if _ANY < level[x] < k)
-        stages[k].inputs = [*(node for node in own if node.is_input and not node.is_literal), *read]
+        stages[k].inputs = [*(node for node in own if node.is_input), *read]
         for x in read:
             stage = stages[level[x]]
             if x in steady and x not in stage.lent:
@@ -107,15 +107,3 @@ def completed(parts: Sequence[Part], first: Sequence[Any], later: Sequence[Later
         known.update(zip((*part.stage.outputs, *part.stage.lent), made, strict=True))
         found.update(zip(part.stage.places, made, strict=False))
     return [found[place] for place in sorted(found)]
-
-
-def _inside(outputs: Sequence[Node], outside: Sequence[Node]) -> list[Node]:
-    """What the outputs need that is neither outside nor before that, operands before users."""
-    known, found, waiting = set(outside), [], list(outputs)
-    while waiting:
-        node = waiting.pop()
-        if node not in known:
-            known.add(node)
-            found.append(node)
-            waiting.extend(node.operands)
-    return sorted(found, key=lambda node: node.number)

@@ -6,17 +6,15 @@ program gives are accumulated, written and returned in the order in which the re
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from srcdiff.codegen.loader import load
 from srcdiff.core.program import Node
 from srcdiff.replay.apart import apart
-from srcdiff.replay.effects import Accumulate, Assign, Call, Returned, Target
+from srcdiff.replay.containers import same_parts
+from srcdiff.replay.effects import Call, Returned, Target
 from srcdiff.replay.entry import Enter, Text, begin, keep_stream, run_lines
 from srcdiff.replay.entry import written as written_out
 from srcdiff.replay.findings import Findings, RefusedError
@@ -25,6 +23,7 @@ from srcdiff.replay.number import real, written
 from srcdiff.replay.places import Place
 from srcdiff.replay.stages import Part
 from srcdiff.replay.steps import StepRecorder
+from srcdiff.replay.strict import is_quiet
 from srcdiff.replay.writer import Writer, targets
 from srcdiff.tape.modes import modes
 
@@ -139,9 +138,6 @@ def _structure(w: Writer, results: Results, leaves: list[Text]) -> str:
         return f"{w.bind(results.rebuild, 'rebuild')}([{', '.join(leaves)}])"
 
 
-_KINDS = {Accumulate: "accumulate", Assign: "assign"}
-
-
 class _Run:
     """Calls of the parts of a step: `values` are the variables of what the step gives, `names` the expressions of the
     values there are so far.
@@ -206,9 +202,8 @@ def _effects(
             into = f"{returned[k]} = " if k in returned else ""
             w.lines.append(f"    {into}{function}({', '.join(given)})")
         else:
-            kind = _KINDS.get(type(effect)) or ("replace" if effect.silent else "overwrite")  # type: ignore[union-attr]
             tensor = _tensor(w, recorder, effect.target)
-            w.lines.append(f"    {w.bind(helpers[kind], kind)}({tensor}, {next(values)})")
+            w.lines.append(f"    {w.bind(helpers[effect.how], effect.how)}({tensor}, {next(values)})")
     for part in parts:
         if part.stage.start == len(recorder.effects):
             run.later(part)
@@ -235,20 +230,11 @@ def _reads(w: Writer, recorder: StepRecorder) -> list[str]:
 
 def _moved_alike(w: Writer, recorder: StepRecorder) -> None:
     """Guard what is read after effects: they change the tensors that they changed, and no error raises in between."""
-    w.require(f"{w.bind(_is_quiet, 'is_quiet')}()")
+    w.require(f"{w.bind(is_quiet, 'is_quiet')}()")
     for effect in recorder.effects:
         if isinstance(effect, Call) and effect.moved and not isinstance(effect.args[0], Target):
             found = f"{w.bind(effect.written, 'written')}({w.bind(effect.args[0], 'owner')})"
-            w.require(f"{w.bind(_are, 'are')}({found}, {w.bind(effect.moved, 'moved')})")
-
-
-def _is_quiet() -> bool:
-    """Whether what goes wrong in NumPy raises no error."""
-    return "raise" not in np.geterr().values()
-
-
-def _are(found: Sequence[Any], known: Sequence[Any]) -> bool:
-    return len(found) == len(known) and all(map(operator.is_, found, known))
+            w.require(f"{w.bind(same_parts, 'same_parts')}({found}, {w.bind(effect.moved, 'moved')})")
 
 
 def _distinct(w: Writer, recorder: StepRecorder, outside: Outside, given: Sequence[str]) -> None:

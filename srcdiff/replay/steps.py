@@ -16,7 +16,7 @@ import numpy as np
 from srcdiff.core.primitive import REGISTRY, Primitive
 from srcdiff.core.program import Node
 from srcdiff.random import watch
-from srcdiff.replay.effects import Accumulate, Assign, Call, Returned, Target, Write
+from srcdiff.replay.effects import Call, Change, Returned, Target
 from srcdiff.replay.recorder import AbandonedError, Recorder
 from srcdiff.replay.tensors import Tensors
 from srcdiff.tape.modes import modes
@@ -202,6 +202,9 @@ class StepRecorder(Tensors):
             self._cleared.update(filter(None, map(self.target, cleared(*args, **kwargs))))
         return out
 
+    def _changed(self, how: str, target: Target, node: Node, value: Any, prefix: str) -> None:
+        self.effects.append(Change(how, target, node, np.array(value), f"{prefix}_{self._name(target)}"))
+
     def starts_backward(self, cts: list[Any]) -> bool:
         """Note the cotangents, which are ones unless they were given."""
         for ct in cts:
@@ -235,7 +238,7 @@ class StepRecorder(Tensors):
             self._mark(leaf._grad, node)
             self._dirty.pop(id(leaf._grad), None)
         if target is not None:  # that of a leaf made in the call does not outlast it
-            self.effects.append(Accumulate(target, node, np.array(ct._value), f"g_{self._name(target)}"))
+            self._changed("accumulate", target, node, ct._value, "g")
 
     @_patient
     def becomes_leaf(self, tensor: Any) -> None:
@@ -253,7 +256,7 @@ class StepRecorder(Tensors):
             )
         node = self._node(value)
         self._cleared.add(target)
-        self.effects.append(Assign(target, node, np.array(value._value), f"g_{self._name(target)}"))
+        self._changed("assign", target, node, value._value, "g")
 
     @_patient
     def looks_at_grad(self, tensor: Any) -> None:
@@ -309,12 +312,10 @@ class StepRecorder(Tensors):
             counted = id(other) in self._before
             if other._value is tensor._value:
                 self._mark(other, node)
-                self.effects.append(
-                    Write(target, node, np.array(other._value), f"new_{self._name(target)}", not counted)
-                )
+                self._changed("overwrite" if counted else "replace", target, node, other._value, "new")
             elif np.may_share_memory(other._value, tensor._value):
                 self._refuse("it writes a part of a tensor through another one")
-        for other in (*(each for each, _ in self._before.values()), *self._marked):
+        for other in (*(each for each, _ in self._before.values()), *self._marked.values()):
             if other._value is tensor._value:
                 self._mark(other, node)
         self._mark(tensor, node)

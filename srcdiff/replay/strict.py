@@ -44,6 +44,11 @@ loud: dict[Any, Any] = {}
 silent: dict[Any, Any] = {}
 
 
+def is_quiet() -> bool:
+    """Whether no floating-point error raises."""
+    return "raise" not in np.geterr().values()
+
+
 def tighten() -> Any:
     """The state for a replay where the state is one that has not been seen."""
     if len(strict) > 64:

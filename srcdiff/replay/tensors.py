@@ -34,7 +34,8 @@ class Tensors(Recorder):
         self._dirty: dict[int, tuple[Any, int]] = {}
         #: those that share the array of one that a Call has changed, by id, and that one
         self._aliases: dict[int, tuple[Any, Any]] = {}
-        self._marked: list[Any] = []
+        #: the tensors that have nodes, by id
+        self._marked: dict[int, Any] = {}
         #: parameters that effects may change
         self._touched: list[Any] = []
 
@@ -44,7 +45,7 @@ class Tensors(Recorder):
         return plain(tensor._value) if target.gradient else tensor
 
     def _mark(self, tensor: Any, node: Node) -> None:
-        self._marked.append(tensor)
+        self._marked[id(tensor)] = tensor
         super()._mark(tensor, node)
 
     def _node_of(self, tensor: Any, writing: bool) -> Node | None:
@@ -83,8 +84,10 @@ class Tensors(Recorder):
 
     def _is_lost(self, tensor: Any) -> bool:
         """Whether a tensor has been changed by a Call, and is a gradient, which may be gone in another call."""
-        target = self.target(tensor) if id(tensor) in self._dirty else None
-        return id(tensor) in self._dirty and (target is None or target.gradient)
+        if id(tensor) not in self._dirty:
+            return False
+        target = self.target(tensor)
+        return target is None or target.gradient
 
     def target(self, tensor: Any) -> Target | None:
         """How a tensor is found again in another call; None for one that was made in this."""
@@ -125,11 +128,11 @@ class Tensors(Recorder):
             self._by_value.pop(id(tensor._value), None)
             self._drawn.pop(id(tensor._value), None)
             self._dirty[id(tensor)] = tensor, len(self.effects)
-            for other in self._marked:
+            for other in self._marked.values():
                 if other._value is tensor._value and other is not tensor:
                     other.__dict__.pop("_node", None)
                     self._aliases[id(other)] = other, tensor
 
     def _unmark(self) -> None:
-        for tensor in self._marked:
+        for tensor in self._marked.values():
             tensor.__dict__.pop("_node", None)

@@ -48,18 +48,16 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 
 def _are_within(places: Any, n: int) -> bool:
-    """Whether a recorder has seen that all positions are from 0 to n - 1: replays look again."""
-    if modes.recorder is None or not isinstance(places, TensorBase) or not places.shape:
-        return False
-    return bool(((places >= 0) & (places < n)).all())
+    """Whether all positions are from 0 to n - 1. Replays look again."""
+    if modes.recorder is not None and isinstance(places, TensorBase) and places.shape:
+        return bool(((places >= 0) & (places < n)).all())
+    value = value_of(places)
+    return not np.size(value) or (value.min() >= 0 and value.max() < n)
 
 
 def _in_bounds(index: Any, n: int) -> None:
     """PyTorch's functions take no negative positions."""
-    if _are_within(index, n):
-        return
-    value = value_of(index)
-    if np.size(value) and (value.min() < 0 or value.max() >= n):
+    if not _are_within(index, n):
         raise IndexError(f"index out of range in self: positions must be from 0 to {n - 1}")
 
 
@@ -84,13 +82,10 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
 def check_places(places: Any, n: int, axis: int) -> None:
     """AutogradError if a position along an axis is out of bounds."""
-    if _are_within(places, n):
-        return
-    value = value_of(places)
-    if np.size(value):
-        for wrong in (value.min(), value.max()):
-            if not 0 <= wrong < n:
-                raise AutogradError(f"index {wrong} is out of bounds for dimension {axis} with size {n}")
+    if not _are_within(places, n):
+        value = value_of(places)
+        wrong = value.min() if value.min() < 0 else value.max()
+        raise AutogradError(f"index {wrong} is out of bounds for dimension {axis} with size {n}")
 
 
 def take(input: Any, index: Any) -> Any:

@@ -218,36 +218,26 @@ class Needs(Places):
     def _stacks(self, run: Run, j: int, count: int) -> tuple[tuple[Stack, ...] | None, tuple[bool, bool]]:
         """What is to be summed up after the loop, if something is, and which factors of it are turned."""
         node, kinds = run.sample[j], run.operands[j]
-        nothing = None, (False, False)
+        turned = (False, False)
+        factors: Sequence[Any] = ()
         if isinstance(kinds, Part):
-            return nothing
-        alone = len(self.users[node]) == 1
-        if alone and is_product(node):
-            found = [self._turned(run, kind) for kind in kinds]
-            x, y = (self._stack(run, kind, count) for kind, _ in found)
-            if x is not None and y is not None:
-                return (x, y), (found[0][1], found[1][1])
-        elif alone and is_outer(node) and type(kinds[0]) is Local:
+            pass
+        elif len(self.users[node]) > 1:
+            factors = (Local(j),)
+        elif is_product(node):
+            (x, x_turned), (y, y_turned) = (self._turned(run, kind) for kind in kinds)
+            factors, turned = (x, y), (x_turned, y_turned)
+        elif is_outer(node) and type(kinds[0]) is Local:
             column: Any = kinds[0]
             inner = run.operands[column.j]
             if made_by(run.sample[column.j], "reshape") and run.sample[column.j].operands[0].ndim == 1:
                 column = None if isinstance(inner, Part) else inner[0]
-            x, y = (self._stack(run, kind, count) for kind in (column, kinds[1]))
-            if x is not None and y is not None:
-                return (x, y), (False, False)
-        elif alone and is_elementwise(node):
-            x, y = (self._stack(run, kind, count) for kind in kinds)
-            if x is not None and y is not None:
-                return (x, y), (False, False)
-        elif alone and made_by(node, "sum_to"):
-            x = self._stack(run, kinds[0], count)
-            if x is not None:
-                return (x,), (False, False)
-        elif not alone:
-            x = self._stack(run, Local(j), count)
-            if x is not None:
-                return (x,), (False, False)
-        return nothing
+            factors = (column, kinds[1])
+        elif is_elementwise(node) or made_by(node, "sum_to"):
+            factors = kinds
+        stacks = [self._stack(run, factor, count) for factor in factors]
+        found = tuple(stack for stack in stacks if stack is not None)
+        return (found, turned) if found and len(found) == len(stacks) else (None, (False, False))
 
     def _turned(self, run: Run, kind: Any) -> tuple[Any, bool]:
         """The operand under a transpose, and whether there was one."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import srcdiff as sd
-from tests.replay.test_stages import Step, World, batch, trained
+from tests.replay.test_stages import Step, World, batch, check_training
 
 
 def params(w: World) -> list[Any]:
@@ -136,13 +136,7 @@ REPLAYED = [assigned, normalised, added_to, penalty, looking_ahead, adversarial]
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("make", [*REPLAYED, two_of_one, frozen, handed_out])
 def test_steps_with_gradients_do_what_they_do_uncompiled(make: Any, exact: bool) -> None:
-    with sd.config(exact=exact):
-        (found, step), (expected, _) = trained(make, "auto"), trained(make, "never")
-    assert step.cache_info().replayed == (5 if make in REPLAYED else 0), step.explain(*batch(0))
-    for mine, theirs in zip(found, expected, strict=True):
-        for a, b in zip((*mine[0], *mine[1]), (*theirs[0], *theirs[1]), strict=True):
-            assert a.dtype == b.dtype and a.shape == b.shape
-            np.testing.assert_allclose(a, b, rtol=0 if exact else 1e-3, atol=0 if exact else 1e-5)
+    check_training(make, exact, 5 if make in REPLAYED else 0, rtol=1e-3, atol=1e-5)
 
 
 def test_a_gradient_that_a_replay_has_put_in_place_is_the_parameters_own() -> None:
